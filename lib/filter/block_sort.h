@@ -2,24 +2,16 @@
 #ifndef NESTLINE_LIB_FILTER_BLOCK_SORT_H_
 #define NESTLINE_LIB_FILTER_BLOCK_SORT_H_
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <mutex>
-#include <span>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "lib/filter/storage.h"
 #include "lib/kernels/kernels.h"
 
 namespace nestline {
 
-// Memory for what is needed for a while: arrays are cut from it and given back all at once.
-//
-// It comes straight from the system, in huge pages unless all of it is small, and small pages in
-// one call: a build of a small filter would wait for page faults longer than it works.
+// Memory for a while, cut into arrays and given back all at once: straight from the system, in huge
+// pages or, if all is small, in small ones in one call: page faults would take longer than the
+// build.
 class ScratchMemory {
  public:
   // `usual`: how many bytes are taken in all if nothing is unusual.
@@ -77,12 +69,11 @@ class ScratchArray {
   std::size_t size_ = 0;
 };
 
-// Located keys (kernels.h) sorted by the range of blocks that they belong to.
+// Located keys (kernels.h) sorted by their ranges of blocks.
 //
-// A chunk of keys is distributed, by one thread, to pages, each of which holds keys of one range; a
-// range has a chain of pages in each chunk, where its keys are in their old order. So no key is
-// counted before it is written, nor read again. A key takes 32 bits there, its block's number
-// within the range and its pair.
+// One thread distributes a chunk of keys to pages of one range each; a range has a chain of pages
+// in each chunk, with its keys in their old order. So no key is counted before it is written, nor
+// read again. A key takes 32 bits: its block's number within the range and its pair.
 class BlockSort {
   // The pages of a range in a chunk: the first one, and where the next key is to go, from the
   // chunk's first key on. At the end of a page, and where there is none, a new page is needed.
@@ -95,7 +86,6 @@ class BlockSort {
   // Keys of a page. A chain ends in one that is half full on average, so a chunk should have many
   // pages a range.
   static constexpr std::size_t kPageKeys = 256;
-
   // For a filter of `blocks` blocks, in ranges of 2^shift blocks.
   BlockSort(std::uint64_t blocks, std::uint32_t shift, ScratchMemory& memory)
       : memory_(memory),
@@ -112,8 +102,7 @@ class BlockSort {
   };
   [[nodiscard]] BlockInRange block_in_range() const { return {(1u << shift_) - 1}; }
 
-  // Forgets the old keys and makes room for chunks of so many keys each, less than 2^31. Throws
-  // std::bad_alloc.
+  // Forgets the old keys; makes room for chunks of fewer than 2^31 keys. Throws std::bad_alloc.
   void begin(std::span<const std::size_t> chunks) {
     first_pages_.assign(1, 0);
     for (const std::size_t keys : chunks) {

@@ -1,20 +1,9 @@
-// One block of a build in bulk: which of its keys leave, and slots for the others. bulk_build.h
-// says how the blocks come together.
+// One block of a build in bulk (bulk_build.h): which keys leave, and slots for the others.
 #ifndef NESTLINE_LIB_FILTER_BULK_BLOCK_H_
 #define NESTLINE_LIB_FILTER_BULK_BLOCK_H_
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
-
 #include "lib/filter/block_sort.h"
 #include "lib/kernels/build_kernels.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
 
 namespace nestline {
 
@@ -136,8 +125,7 @@ class BulkBlock {
     }
   }
 
-  // Lets so many of the residents and the newcomers leave that there is a slot for each of the
-  // others, if so many can.
+  // Lets so many residents and newcomers leave, if so many can, that the others have slots.
   void let_own_leave() {
     const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
     if (settling_.count <= free) return;
@@ -177,9 +165,8 @@ class BulkBlock {
     return std::min(mark_ + price_, kSpillClasses) - 1;
   }
 
-  // Lets up to `wanted` of these keys, `count` in all, leave whose alternates have room, those of
-  // the lowest classes up to `last`, and returns which. The loops have few branches that depend on
-  // a key, since those would be mispredicted.
+  // Lets up to `wanted` of these keys leave whose alternates have room, those of the lowest classes
+  // up to `last`, and returns which. Branches that depend on a key would be mispredicted.
   Which let_leave(const Resident* keys, Which among, std::size_t count, std::size_t wanted,
                   std::uint32_t last) {
     Which departed{};
@@ -275,10 +262,9 @@ class BulkBlock {
     departed_.leftovers.push_back(located(block_, pair & kPairMask));
   }
 
-  // Goes through the keys by ascending class, and among equals by phase and fingerprint; calls
-  // visit(i) for keys[i]. Stops when visit returns true, or after class `last`. Takes `window`
-  // classes at a time, so that it sorts only about as many keys as will be visited. `keys` has room
-  // for kMaxSettled.
+  // Visits keys[i] by ascending class, phase and fingerprint; stops when visit(i) returns true, or
+  // after class `last`. Takes `window` classes at a time, to sort about as many keys as it visits.
+  // `keys` has room for kMaxSettled.
   template <typename Visit>
   void by_class(const Resident* keys, std::size_t count, std::uint32_t window, std::uint32_t last,
                 Visit&& visit) {
@@ -304,9 +290,8 @@ class BulkBlock {
   }
   static constexpr std::uint32_t kWindow = 12;
 
-  // For a block with more keys than `settle` takes, which means that keys repeat or were chosen:
-  // refuses those that cannot be stored because there are too many copies, and leaves others over.
-  // Returns those that remain.
+  // For more keys than `settle` takes, which repeat or were chosen: refuses those with too many
+  // copies, leaves others over, returns those that remain.
   std::span<std::uint32_t> thin_out(std::span<std::uint32_t> pairs) {
     for (std::uint32_t& pair : pairs) pair &= kPairMask;
     std::sort(pairs.begin(), pairs.end());

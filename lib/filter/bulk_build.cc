@@ -1,27 +1,15 @@
 #include "lib/filter/bulk_build.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <memory>
-#include <utility>
-
 #include "lib/filter/batch.h"
-#include "lib/filter/block_sort.h"
-#include "lib/filter/blocks.h"
-#include "lib/filter/bulk_block.h"
 #include "lib/filter/bulk_rest.h"
-#include "lib/filter/growth.h"
 #include "lib/kernels/targets.h"
-#include "lib/table/table.h"
 
 namespace nestline {
 namespace {
 
-// Blocks of a range at most, as a power of two: they fit the second-level cache, even where two
-// threads share it. A small filter has smaller ranges, so that there is work for several threads,
-// and so that keys which follow each other are seldom of the same range: what the next one needs
-// would be waiting to be stored.
+// The most blocks of a range, a power of two: two threads' fit one second-level cache. A small
+// filter has smaller ranges, for several threads, and so that keys which follow each other are
+// seldom of one: what the next needs would be waiting to be stored.
 constexpr std::uint32_t kRangeShift = 10;
 static_assert(kRangeShift <= BlockSort::kMaxShift);
 
@@ -30,8 +18,7 @@ std::uint32_t range_shift(std::uint64_t blocks) {
   return std::clamp(width, 15u, kRangeShift + 8) - 8;
 }
 
-// Keys of a chunk: so many that a range has 4 pages on average, and at least 16384; whole pieces of
-// KeyChunks.
+// Keys of a chunk: whole pieces of KeyChunks, 4 pages a range on average, at least 16384.
 std::size_t chunk_keys(std::size_t ranges) {
   const std::size_t keys = ranges * 4 * BlockSort::kPageKeys / kChunk * kChunk;
   return std::clamp<std::size_t>(keys, 16384, std::size_t{1} << 30);

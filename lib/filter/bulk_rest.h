@@ -1,27 +1,14 @@
-// The end of a build in bulk (bulk_build.h): the few keys that are left are inserted one by one,
-// and the caller learns which were stored.
+// The end of a build in bulk (bulk_build.h): the last keys, and which were stored.
 #ifndef NESTLINE_LIB_FILTER_BULK_REST_H_
 #define NESTLINE_LIB_FILTER_BULK_REST_H_
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
 #include <sstream>
 #include <stdexcept>
 #include <unordered_map>
 
-#include "lib/filter/blocks.h"
 #include "lib/filter/bulk_block.h"
 #include "lib/filter/growth.h"
 #include "lib/filter/key_chunks.h"
-#include "lib/kernels/build_kernels.h"
-#include "lib/place/geometry.h"
-#include "lib/table/table.h"
-#include "nestline/keys.h"
 
 namespace nestline {
 

@@ -1,15 +1,8 @@
 #include "lib/filter/sizing.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <optional>
-#include <span>
 #include <sstream>
-#include <stdexcept>
-
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
 
 namespace nestline {
 namespace {
@@ -19,9 +12,8 @@ namespace {
 constexpr double kFullLoad = 0.95;
 constexpr std::array<double, 7> kSmallLoad = {0.75, 0.80, 0.85, 0.90, 0.90, 0.93, 0.94};
 
-// The same for maplets, by the fewest blocks that it is promised for. Smaller ones are not made:
-// of 2 to 7 blocks, one in a million is full at half of its slots, since most keys there have no
-// alternate.
+// The same for maplets, by the fewest blocks. None has 2 to 7: there one in a million is full at
+// half of its slots, since most keys have no alternate.
 struct SmallMaplet {
   std::uint64_t blocks;
   double load;
@@ -38,20 +30,16 @@ double safe_load(int bits, std::uint64_t bases) {
   return 0.4;
 }
 
-// A lower load meets a lower rate, but no filter is planned for less than half: the next width
-// needs less memory then.
+// No filter is planned for a lower load than half: the next width needs less memory then.
 constexpr double kLowestLoad = 0.5;
 
-// A child filter counts as full at this share of its slots. Keys fall unevenly on the children, so
-// the mean stays below it: see safe_keys.
+// A child filter is full at this share of its slots; the mean stays below it (safe_keys).
 constexpr double kChildFull = 0.985;
 
-// The most keys per base block at which at most one filter in a million gets more keys that look
-// the same than their slots can hold: see highest_load.
+// The most keys per base block at which one filter in a million has too many that look the same.
 double alike_keys(int bits) { return bits == 8 ? 118 : bits == 12 ? 785 : 13250; }
 
-// Sizes are decided for the wanted rate times this, so that the rate measured on a single filter is
-// below the wanted one too.
+// Sizes are for the wanted rate times this, for single filters to measure below the wanted one.
 constexpr double kRateMargin = 0.97;
 
 constexpr double kDefaultFpr = 0.01;
@@ -134,8 +122,7 @@ std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t gro
   return met;
 }
 
-// The plan with the least memory, measured by the product of the initial and the final blocks,
-// since fewer of one cost more of the other; among equals the smaller width.
+// The plan with the least product of initial and final blocks, which trade; else the smaller width.
 std::optional<Plan> choose(const Wish& wish, std::span<const int> widths) {
   std::optional<Plan> best;
   double least = 0;
@@ -234,18 +221,16 @@ std::uint64_t safe_keys(int bits, const Geometry& geometry) {
   const double load = safe_load(bits, bases);
   const double slots = static_cast<double>(bases) * slots_of(bits);
   if (geometry.growth == 0) return static_cast<std::uint64_t>(load * slots);
-  // Keys fall on the 2^g children by chance: on each a Poisson number of mean m, with the variance
-  // reduced by the child's share of the total. With a probability of 1 - 1e-6 none of them may get
-  // more than kChildFull of its slots. The largest gets at most m + z sigma + z^2 / 6, where z is
-  // the quantile of a normal distribution at 1e-6 / 2^g and the last term is for Poisson's longer
-  // tail. This solves for the root of m.
+  // Keys fall on the 2^g children by chance: a Poisson number of mean m on each, its variance
+  // reduced by the child's share. With a probability of 1 - 1e-6 none may get more than kChildFull
+  // of its slots. The largest gets at most m + z sigma + z^2 / 6: z is the quantile of a normal
+  // distribution at 1e-6 / 2^g, the last term Poisson's longer tail. This solves for the root of m.
   const double growth = geometry.growth;
   const double z = 4.76 + 0.13 * growth;
   const double z_sigma = z * std::sqrt(1 - std::exp2(-growth));
   const double room = (bits == kMapletBits ? load : kChildFull) * slots - z * z / 6;
   const double root = (std::sqrt(z_sigma * z_sigma + 4 * room) - z_sigma) / 2;
-  // A child has at most 2^(bits - g) of the 2^bits - 2^(bits - 8) (8 and 12 bits) or 2^bits - 1
-  // fingerprints.
+  // Of fingerprints: at most 2^(bits - g) of 2^bits - 2^(bits - 8) (8 and 12 bits) or 2^bits - 1.
   const double mean = root * root * (bits >= 16 ? 1 : 255.0 / 256);
   return static_cast<std::uint64_t>(std::min(mean, load * slots) * std::exp2(growth));
 }

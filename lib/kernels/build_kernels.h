@@ -1,27 +1,19 @@
-// The vectorized work of builds in bulk (lib/filter/bulk_build.h), of filters only. As in
-// kernels.h, one table per target and width.
+// The vectorized work of builds in bulk (lib/filter/bulk_build.h): a table per target and width.
 #ifndef NESTLINE_LIB_KERNELS_BUILD_KERNELS_H_
 #define NESTLINE_LIB_KERNELS_BUILD_KERNELS_H_
 
-#include <cstddef>
-#include <cstdint>
-
 #include "lib/kernels/kernels.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
 
 namespace nestline {
 
-// A fingerprint with what follows from it and its phase: fingerprint, phase << 16,
-// spill class << 24. Free slots have 0.
+// A fingerprint, its phase << 16 and its spill class << 24. Free slots have 0.
 using Resident = std::uint32_t;
 constexpr std::uint32_t fingerprint_of(Resident resident) { return resident & 0xffff; }
 constexpr std::uint32_t phase_of(Resident resident) { return resident >> 16 & 0xff; }
 constexpr std::uint32_t class_of(Resident resident) { return resident >> 24; }
 
-// A block that keys are given slots in, with all that this takes at hand. What belongs to free
-// slots means nothing, except that their residents are 0. The entries after the last slot are for
-// the kernels.
+// A block while keys are given its slots. What belongs to free slots means nothing, but their
+// residents are 0. The entries after the last slot are for the kernels.
 struct alignas(64) UnpackedBlock {
   static constexpr std::size_t kSlots = 72;
   static constexpr std::uint32_t kNobody = 64;  // a number that is no slot's
@@ -64,15 +56,12 @@ struct BuildKernels {
   // The homes of up to kMaxLocated keys, located. `to` has room for kMaxLocated.
   void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        InputKind input, std::uint64_t* to) noexcept;
-
   // The newcomers, up to kMaxSettled, whose pairs are the lowest 20 bits of these numbers, and
   // their buckets. Reads and writes whole vectors.
   void (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
                    std::uint64_t* buckets) noexcept;
-
   // Which of these 64 residents have at most this spill class, as bits.
   std::uint64_t (*at_most)(const Resident* residents, std::uint32_t spill_class) noexcept;
-
   // Gives each of up to kMaxLocated keys the lowest free slot of its bucket at home. free[b] are
   // the free slots of block b, as bits: they are not taken from the blocks. Writes the late keys,
   // for whom no slot is free, to `late`, located; returns how many there are. `late` has room for
@@ -84,23 +73,18 @@ struct BuildKernels {
   // bits of `mask` count. Reads whole vectors.
   std::size_t (*place_pairs)(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
                              Block* blocks, std::uint64_t* free, std::uint32_t* late) noexcept;
-
-  // Gives each newcomer of a block a slot of its bucket, moving residents within their buckets
-  // where that is necessary, and reports those for which there is no way.
+  // Gives each newcomer a slot of its bucket, by ways where necessary; reports those without a way.
   void (*settle)(Settling& block) noexcept;
-
   // Stores one newcomer, by the shortest way from its bucket to one of `goals`; false, nothing
   // being changed, if there is none. Residents of goals are overwritten.
   bool (*settle_one)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                      std::uint64_t goals) noexcept;
-
   // From and to the form in which blocks are stored. `pack` sets lock and version to 0.
   void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
 };
 
-// All tables of one target but those of expiring filters, which come next; filters and builds of 8,
-// 12 and 16 bits.
+// All tables of one target but those of expiring filters; filters and builds of 8, 12 and 16 bits.
 struct TargetKernels {
   std::int64_t target;
   FilterKernels filters[3];

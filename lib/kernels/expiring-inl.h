@@ -1,8 +1,7 @@
 // Per-target: the first tries of inserts into an expiring filter, and what a sweep looks for.
 //
-// An insert looks for its key and stores it, or renews it, while it holds the key's home (aging.h).
-// What it cannot decide there is Table::renew's: new keys whose home has a mark that covers them,
-// or no room.
+// An insert looks for its key and renews or stores it while it holds home (aging.h). New keys whose
+// home has a mark that covers them, or no room, are Table::renew's.
 #if defined(NESTLINE_LIB_KERNELS_EXPIRING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_EXPIRING_INL_H_
 #undef NESTLINE_LIB_KERNELS_EXPIRING_INL_H_
@@ -10,16 +9,9 @@
 #define NESTLINE_LIB_KERNELS_EXPIRING_INL_H_
 #endif
 
-#include <hwy/highway.h>
-
-#include <bit>
-
 #include "lib/kernels/home-inl.h"
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/ways-inl.h"
-#include "lib/place/aging.h"
-#include "lib/place/geometry.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {
@@ -39,9 +31,8 @@ HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Bl
   return dead;
 }
 #else
-// Of slots whose deaths are nibbles. Their masks, all ones where a slot is dead, come into the
-// order of the slots as unpack_nibbles (residents-inl.h) brings the nibbles: 16 slots at a time,
-// those from 16 on being the low halves of the last 4 nibble bytes, then the high halves of all 20.
+// Of slots whose deaths are nibbles: their masks come into the order of the slots as in
+// unpack_nibbles (residents-inl.h).
 template <class L>
 HWY_INLINE std::uint64_t without_dead_nibbles(const Block& block, std::uint64_t tick,
                                               Block& cleaned) {

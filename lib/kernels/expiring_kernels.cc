@@ -1,9 +1,7 @@
 // The tables of kernels of expiring filters, made once per target, as kernels.cc makes the others.
 // In a source of their own, so that compilers make of the kernels of filters what they made before.
-#include <cstdint>
 
 #include "lib/kernels/build_kernels.h"
-#include "lib/kernels/kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/kernels/expiring_kernels.cc"
@@ -12,7 +10,6 @@
 
 #include "lib/kernels/expiring-inl.h"
 #include "lib/kernels/tables-inl.h"
-#include "lib/kernels/targets.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {

@@ -1,6 +1,5 @@
-// Per-target: the home and the bucket of one key. Where lanes can be shifted each by its own
-// number, which is from AVX2 on, the bucket of a computed width (buckets.h) takes a third of the
-// instructions of the scalar form: four lanes at a time in vectors.
+// Per-target: the home and the bucket of one key. From AVX2 on, where each lane shifts by a number
+// of its own, the bucket of a computed width (buckets.h) takes a third of the scalar instructions.
 #if defined(NESTLINE_LIB_KERNELS_HOME_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_HOME_INL_H_
 #undef NESTLINE_LIB_KERNELS_HOME_INL_H_

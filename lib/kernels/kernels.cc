@@ -1,21 +1,16 @@
 // The tables of kernels, made once per target. See kernels.h.
 #include "lib/kernels/kernels.h"
 
-#include <cstdint>
-#include <vector>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/kernels/kernels.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "lib/kernels/build_kernels.h"
 #include "lib/kernels/first_tries-inl.h"
 #include "lib/kernels/maplet-inl.h"
 #include "lib/kernels/settle-inl.h"
 #include "lib/kernels/split-inl.h"
 #include "lib/kernels/tables-inl.h"
-#include "lib/kernels/targets.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {

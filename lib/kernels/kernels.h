@@ -2,31 +2,21 @@
 //
 //   TableKernels      one block, ways and leavers: what Table needs, of every layout
 //     LookupKernels   lookups beside writers and what batches need: of filters and expiring filters
-//       FilterKernels
-//       ExpiringKernels
+//       FilterKernels, ExpiringKernels
 //     MapletKernels
 //   BuildKernels      builds in bulk, of filters (build_kernels.h)
 //
-// kernels.cc and the *-inl.h files it includes are compiled once for every instruction set that
-// Highway offers; kernels_for picks the table of the best one that this processor has. Code that
-// works on blocks keeps the pointer, so dispatch costs one indirect call per operation or batch.
-//
-// The scalar code of layout.h and geometry.h defines what each function computes. No function
-// allocates or throws, and only the first tries of changes lock.
+// kernels.cc is compiled once for every instruction set that Highway offers; kernels_for picks the
+// table of the best one that this processor has. Code that works on blocks keeps the pointer: one
+// indirect call per operation or batch. layout.h and geometry.h define what each function computes.
+// None allocates or throws, and only the first tries of changes lock.
 #ifndef NESTLINE_LIB_KERNELS_KERNELS_H_
 #define NESTLINE_LIB_KERNELS_KERNELS_H_
 
-#include <bit>
 #include <cassert>
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include "lib/kernels/ways.h"
-#include "lib/place/geometry.h"
-#include "lib/place/hash.h"
-#include "lib/place/layout.h"
 #include "lib/place/locking.h"
 
 namespace nestline {
@@ -44,9 +34,8 @@ NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, InputKind input,
 }
 
 // Doubles `count` blocks of a filter or maplet that has grown `growth` times, less than max_growth:
-// block i of `from` becomes blocks 2i and 2i + 1 of `to`. Fingerprints whose next bit is 0 stay at
-// the same slots of 2i, the others at the same slots of 2i + 1; both blocks inherit the mark. Every
-// byte of `to` is written; lock and version are 0.
+// block i becomes 2i, for fingerprints whose next bit is 0, and 2i + 1, at the same slots and with
+// the same mark. Every byte of `to` is written; lock and version are 0.
 using Split = void (*)(const Block* from, std::size_t count, std::uint32_t growth,
                        Block* to) noexcept;
 
@@ -76,25 +65,19 @@ struct TableKernels {
 
   // Free slots, as bits.
   std::uint64_t (*free_slots)(const Block& block) noexcept;
-
   // Fills in `ranks`.
   void (*rank)(const Block& block, Ranks& ranks) noexcept;
-
   // The slots whose residents have spill classes from `from` on and below `below`, as bits.
   std::uint64_t (*of_classes)(const Block& block, std::uint32_t from, std::uint32_t below) noexcept;
-
   // The shortest way from a bucket to a slot of `goals`, or no way. Residents of goal slots do not
   // move, and a way has no free slot but its last. `ranks`: the block's.
   Way (*find_way)(const Block& block, const Ranks& ranks, std::uint64_t bucket,
                   std::uint64_t goals) noexcept;
-
   // The same to a free slot, for a place whose bucket need not be filled in.
   Way (*find_free_way)(const Block& block, const Place& place) noexcept;
-
-  // Adds the residents of these slots to the candidates that are there, which is a newcomer whose
-  // target is known, or nobody. Open is a candidate that has another block, with a free slot in its
-  // bucket; or with a free slot, and no mark or a resident that could move there. Beside writers,
-  // all this is a hint.
+  // Adds the residents of these slots to the candidates, of which one, a newcomer whose target is
+  // known, may be there. Open is one that has another block, with a free slot in its bucket; or
+  // with a free slot, and no mark or a resident that could move there. Beside writers a hint.
   void (*leavers)(const Leaving& from, std::uint64_t slots, Leavers& leavers) noexcept;
 };
 
@@ -102,21 +85,17 @@ struct LookupKernels : TableKernels {
   // The lookups beside writers, by steps R1 to R3 of locking.h.
   bool (*contains_beside)(const BlocksView& view, const SecondLook& second,
                           std::uint64_t hash) noexcept;
-  // A key whose bit is set in `undecided` has its bit clear in `bitmap`. True if any key is
-  // undecided.
+  // A key with its bit in `undecided` has none in `bitmap`. True if any key is undecided.
   bool (*contains_batch_beside)(const BlocksView& view, const std::uint64_t* keys,
                                 std::size_t count, InputKind input, std::uint64_t* bitmap,
                                 std::uint64_t* undecided) noexcept;
-
-  // Answers of a batch as bytes, 1 or 0, or as the numbers of the keys found, in order: first + i,
-  // or selection[i] if there is a selection. `positions` may be the selection's own memory. Both
-  // return how many keys were found. `positions` has room for `count`.
+  // Answers of a batch as bytes, 1 or 0, or as the numbers of the keys found: first + i, or
+  // selection[i] if given, whose memory `positions`, of `count`, may be. Return how many there are.
   std::size_t (*bits_to_bytes)(const std::uint64_t* bitmap, std::size_t count,
                                std::uint8_t* bytes) noexcept;
   std::size_t (*bits_to_positions)(const std::uint64_t* bitmap, std::size_t count,
                                    const std::uint32_t* selection, std::uint32_t first,
                                    std::uint32_t* positions) noexcept;
-
   // The homes of up to kMaxLocated keys.
   void (*locate_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        InputKind input, Place* places) noexcept;
@@ -136,13 +115,10 @@ struct BesideOthers {
 
 // The beginning of changes, at home, under one of the lock policies. Most changes end there.
 struct FirstTries {
-  // Stores the key with this hash if there is a way to a free slot of its home. Otherwise nothing
-  // is changed.
+  // Stores the key with this hash if there is a way to a free slot of its home.
   bool (*store)(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept;
-
   // The same for each place in turn, up to the first that has no way; returns how many were stored.
   std::size_t (*store_batch)(const Block* blocks, const Place* places, std::size_t count) noexcept;
-
   // Clears a copy of the key with this hash at home, if there is one.
   bool (*erase)(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept;
 };
@@ -150,15 +126,12 @@ struct FirstTries {
 struct FilterKernels : LookupKernels {
   // Whether the key with this hash may be in the filter.
   bool (*contains)(const BlocksView& view, std::uint64_t hash) noexcept;
-
   // The same for `count` keys: bit i % 64 of bitmap[i / 64]. Unused bits of the last word are 0.
   void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                          InputKind input, std::uint64_t* bitmap) noexcept;
-
   // For each place, the slots of its bucket that hold its fingerprint.
   void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
                       std::uint64_t* slots) noexcept;
-
   FirstTries alone;
   BesideOthers<FirstTries> beside;
   template <class Locks>
@@ -203,30 +176,25 @@ struct MapletKernels : TableKernels {
   // were at its blocks, and Table::values has to answer (R3 in locking.h).
   static constexpr std::size_t kBusy = ~std::size_t{0};
   std::size_t (*find)(const BlocksView& view, std::uint64_t hash, std::uint64_t* values) noexcept;
-
-  // The same for a group of up to kMaxLocated keys, in two steps, so that the homes of one group
-  // are on their way to the cache while another is answered: first the places of the keys, then the
-  // values of all in the order of the keys, and how many each key has in `counts`. `values` has
-  // room for kMaxCopies of each. Returns how many there are in all, or kBusy if any key's blocks
-  // were busy.
+  // The same for up to kMaxLocated keys, in two steps, so that the homes of one group are fetched
+  // while another is answered: the places, then the values in the order of the keys, and how many
+  // each has in `counts`. `values` has room for kMaxCopies of each. kBusy if any key's blocks were
+  // busy.
   void (*locate)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                  InputKind input, MapletGroup& group) noexcept;
   std::size_t (*find_batch)(const BlocksView& view, MapletGroup& group, std::uint8_t* counts,
                             std::uint64_t* values) noexcept;
-
   // Stores the key with this hash and this value in a free slot at home, if there is one.
   using Store = bool (*)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
                          std::uint64_t value) noexcept;
   BesideOthers<Store> store;
-
   Split doubles;
 };
 
 // What a first try of an insert into an expiring filter did. Undecided: nothing.
 enum class Renewal : std::uint8_t { undecided, stored, stored_in_place_of_dead, present };
 
-// What expiring filters need besides (lib/place/aging.h). For all kernels of theirs a dead slot
-// holds nothing.
+// What expiring filters need besides (aging.h). To all their kernels a dead slot holds nothing.
 struct ExpiringKernels : LookupKernels {
   // Slots that are dead at this tick, as bits.
   std::uint64_t (*dead)(const Block& block, std::uint64_t tick) noexcept;
@@ -235,13 +203,11 @@ struct ExpiringKernels : LookupKernels {
   using Sweep = std::size_t (*)(const Block* blocks, std::size_t count,
                                 std::uint64_t tick) noexcept;
   BesideOthers<Sweep> sweep;
-
   // Renews the key with this hash at home, or stores it there, for `life` ticks.
   using Renew = Renewal (*)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
                             std::uint32_t life) noexcept;
   BesideOthers<Renew> renew;
-  // The same for each place in turn, up to the first that is undecided; returns how many were
-  // decided.
+  // The same for each place up to the first that is undecided; returns how many were decided.
   using RenewBatch = std::size_t (*)(const Block* blocks, const Place* places, std::size_t count,
                                      std::uint32_t life, Renewal* renewals) noexcept;
   BesideOthers<RenewBatch> renew_batch;
@@ -265,9 +231,8 @@ inline Split TableKernels::split() const {
                                : of_filter().doubles;
 }
 
-// Prefetches memory that is about to be read, and a block that is about to be changed. g++ takes a
-// function that only prefetches for one without effects and drops the call when it has not inlined
-// it; an empty statement that counts as an effect keeps it.
+// Prefetch memory that is to be read, and a block that is to be changed. g++ drops calls of a
+// function that only prefetches, as without effects, unless an empty statement counts as one.
 inline void prefetch_bytes(const void* from, std::size_t bytes) {
   for (std::size_t i = 0; i < bytes; i += kBlockBytes) {
     __builtin_prefetch(static_cast<const std::byte*>(from) + i);

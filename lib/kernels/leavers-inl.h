@@ -6,13 +6,9 @@
 #define NESTLINE_LIB_KERNELS_LEAVERS_INL_H_
 #endif
 
-#include <hwy/highway.h>
-
 #include "lib/kernels/home-inl.h"
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/residents-inl.h"
-#include "lib/place/geometry.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {

@@ -1,8 +1,6 @@
-// Per-target: from the 64 keys of a group to their home blocks, buckets, fingerprints, phases and
-// spill classes: geometry.h and layout.h for many keys at a time.
-//
-// A bucket is a 64-bit mask made without a shift per lane: byte lookups turn slot numbers into bits
-// (BlockLocator::store_looked_up_bits). Hashing takes two 64-bit products, made of 32-bit ones.
+// Per-target: from the keys of a group to their places and buckets: geometry.h and layout.h for
+// many keys at a time. A bucket is a 64-bit mask made without a shift per lane: byte lookups turn
+// slot numbers into bits. Hashing takes two 64-bit products, made of 32-bit ones.
 #if defined(NESTLINE_LIB_KERNELS_LOCATE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_LOCATE_INL_H_
 #undef NESTLINE_LIB_KERNELS_LOCATE_INL_H_
@@ -11,12 +9,7 @@
 #endif
 
 #include <hwy/cache_control.h>
-#include <hwy/highway.h>
 
-#include <algorithm>
-#include <limits>
-
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -60,15 +53,13 @@ HWY_INLINE void prefetch_at(std::uint64_t address) {
   hwy::Prefetch(reinterpret_cast<const Block*>(address));
 }
 
-// The same into the second-level cache. A processor waits for more blocks at once on their way
-// there than to the first level, whose few buffers are taken until memory has answered. But what is
-// read from there comes a little later.
+// Into the second-level cache, to which more blocks may be on their way at once than to the first,
+// whose few buffers stay taken until memory answers. To read from there takes a little longer.
 HWY_INLINE void prefetch_far(std::uint64_t address) {
   __builtin_prefetch(reinterpret_cast<const Block*>(address), 0, 2);
 }
 
-// Slots that hold key i's fingerprint, in its bucket or not. The broadcast of a number that is
-// repeated already is only a load.
+// Slots that hold key i's fingerprint, in its bucket or not. To repeat it is only a load.
 template <class L>
 HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group, std::size_t i) {
   BlockCopy copy;
@@ -150,8 +141,7 @@ HWY_INLINE V mix_integers(V key, const MixSecrets& secrets) {
   return multiply64(h, kMixMultiplier2);
 }
 
-// Bits 32..95 of h * bases, for bases below 2^32: the base in the high half, the rest in the low
-// one (hash.h).
+// Bits 32..95 of h * bases, for bases below 2^32: the base above its rest (hash.h).
 template <class V>
 HWY_INLINE V base_and_rest(V h, V bases) {
   const V low = hn::ShiftRight<32>(multiply_low_halves(h, bases));
@@ -193,8 +183,7 @@ struct BlockLocator {
 
   // From the rests of the hashes (hash.h) to group entries i, i + 1, ...
   static HWY_INLINE void locate(V32 rest, Group& group, std::size_t i) {
-    // Every quantity is in both 16-bit halves of its key's lane, so that a product with a pair of
-    // multipliers gives two lanes' rotations at once.
+    // In both halves of a lane, so that one product gives two lanes' rotations.
     const auto f = fingerprints(rest);
     const auto p = hn::MulHigh(in_both_halves<16 - L::kBits>(rest), both(L::kSlotsPerLane));
     const auto f_and_p = hn::BitCast(D32(), hn::OddEven(p, f));

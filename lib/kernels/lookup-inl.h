@@ -1,16 +1,15 @@
 // Per-target: looking up many keys at a time, or one. Batches pass in groups of 64 keys through
-// stages, each a group or more behind the one before it, so that no stage waits for memory or for
-// the stores of the one before it:
+// stages, so that no stage waits for memory or for the stores of the one before it:
 //
 //   group i + 2   locate: hash, block, bucket bits of all its keys, in vectors
 //   group i       probe: the home block; beside it the prefetch of one key of group i + 2
-//   group i - 1   settle: the probes' results become bits. The few keys that may be away, by their
-//                 homes' marks, go on a list, and their alternates are prefetched.
+//   group i - 1   settle: results become bits. The few keys that may be away, by their homes'
+//                 marks, go on a list, and their alternates are prefetched.
 //   the list      second probe: of one list while the next one fills. Lists of many groups make
-//                 loops long, so that their ends are mispredicted seldom.
+//                 long loops, whose ends are mispredicted seldom.
 //
-// Beside writers lookups follow steps R1 to R3 of locking.h. Keys that need R4 are left undecided
-// in batches, and left to the caller's second look otherwise.
+// Beside writers lookups follow R1 to R3 of locking.h. Keys that need R4 are left undecided in
+// batches, and to the caller's second look otherwise.
 #if defined(NESTLINE_LIB_KERNELS_LOOKUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_LOOKUP_INL_H_
 #undef NESTLINE_LIB_KERNELS_LOOKUP_INL_H_
@@ -18,25 +17,17 @@
 #define NESTLINE_LIB_KERNELS_LOOKUP_INL_H_
 #endif
 
-#include <hwy/highway.h>
-
-#include <algorithm>
-
 #include "lib/kernels/home-inl.h"
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/targets.h"
-#include "lib/place/memory_order.h"
-#include "lib/place/test_hooks.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Beside writers each block is read between two loads of its header, and a key's home is checked
-// once more after its alternate: what only that needs comes last.
+// Beside writers home is checked once more after the alternate: what only that needs comes last.
 struct ProbeGroup : Group {
   alignas(64) std::uint64_t matches[kGroup];  // slots, in the bucket or not
   alignas(64) std::uint8_t mark[kGroup];      // not beside writers
@@ -336,18 +327,16 @@ void match_batch(const BlocksView& view, const Place* places, std::size_t count,
   }
 }
 
-// Out of line, and starting from the hash again, so that the many keys that need no second probe do
-// not pay for its registers.
+// Out of line and from the hash again: most keys need no second probe, nor pay for its registers.
 template <class L>
 HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place away = moved(view.geometry, home_of_key<L>(view.geometry, hash));
   return match_live<L>(view, view.blocks[away.block], away.fingerprint, away.bucket) != 0;
 }
 
-// One key: scalar except for the compare. The only branch is the one to the alternate: yes and no
-// are equally likely, and so are the two sides of the mark, and a mispredicted branch on them
-// throws away the next lookups, whose blocks are being fetched. So the conditions are numbers that
-// are negative when true: the compiler would turn each bool into a branch.
+// One key: scalar except for the compare, and one branch, to the alternate. Yes and no, or the
+// sides of the mark, are equally likely, and a mispredicted branch on them would throw away the
+// next lookups. So conditions are numbers, negative when true: compilers turn bools into branches.
 template <class L>
 struct AtHome {
   std::uint64_t matches;

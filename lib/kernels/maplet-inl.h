@@ -1,11 +1,8 @@
-// Per-target: the kernels of a maplet's blocks.
+// Per-target: the kernels of a maplet's blocks. All 8 slots are in every bucket: a way is one step
+// to any free slot, and what others do in vectors over all residents is a short loop.
 //
-// A block has 8 slots, and each of them is in every bucket. So a way is one step to any free slot,
-// and what else the kernels of filters do in vectors over all residents is a short loop.
-// Fingerprints are compared in one vector of 128 bits.
-//
-// A group of a batch is worked on in three passes over its keys: places, with prefetches of the
-// homes; which keys may have values in their alternates, with prefetches of those; values.
+// A group of a batch takes three passes: places, with prefetches of the homes; which keys may have
+// values in their alternates, with prefetches of those; values.
 #if defined(NESTLINE_LIB_KERNELS_MAPLET_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_MAPLET_INL_H_
 #undef NESTLINE_LIB_KERNELS_MAPLET_INL_H_
@@ -13,12 +10,7 @@
 #define NESTLINE_LIB_KERNELS_MAPLET_INL_H_
 #endif
 
-#include <hwy/highway.h>
-
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
-#include "lib/place/geometry.h"
-#include "lib/place/test_hooks.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline {

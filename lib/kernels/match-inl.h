@@ -1,8 +1,6 @@
 // Per-target: vectors to bits and back. Which slots of a block hold a fingerprint, and which are
-// free; and a batch's answers.
-//
-// A block is four 16-byte, two 32-byte or one 64-byte vector; the loops below run over that number,
-// which the compiler knows. The one-lane target does the same through the definitions of layout.h.
+// free; and a batch's answers. A block is four, two or one vector: the loops over them have a
+// number that the compiler knows. The one-lane target uses the definitions of layout.h.
 #if defined(NESTLINE_LIB_KERNELS_MATCH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_MATCH_INL_H_
 #undef NESTLINE_LIB_KERNELS_MATCH_INL_H_
@@ -12,17 +10,10 @@
 
 #include <hwy/highway.h>
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-
 #include "lib/kernels/kernels.h"
 #include "lib/place/aging.h"
-#include "lib/place/memory_order.h"
-#include "lib/place/test_hooks.h"
 
-// The vector bodies need little-endian lanes and at least 16 bytes; other targets use the scalar
-// bodies.
+// The vector bodies need little-endian lanes and at least 16 bytes.
 #undef NESTLINE_ONE_LANE
 #if HWY_TARGET == HWY_SCALAR || HWY_IS_BIG_ENDIAN
 #define NESTLINE_ONE_LANE 1
@@ -86,9 +77,8 @@ HWY_INLINE std::uint64_t match_parts(const Block& block, std::uint32_t fingerpri
 template <typename T>
 using BlockTag = hn::CappedTag<T, kBlockBytes / sizeof(T)>;
 
-// A mask of at most 64 lanes as bits. It is read back in the size of this target's largest mask,
-// which compilers turn into a move between registers. The processor's mask may be shorter, since
-// SVE does not fix the length of vectors: what StoreMaskBits does not write is 0.
+// A mask of at most 64 lanes as bits, read in the size of the largest mask: a move between
+// registers. SVE's may be shorter: what StoreMaskBits does not write is 0.
 template <class D, class Mask>
 HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
   static_assert(hn::MaxLanes(D()) <= 64);
@@ -108,8 +98,7 @@ HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
   return bits;
 }
 
-// Bit i: lane i of the block, taken as lanes of T, equals those of `wanted`, which are all equal,
-// in the bits of kMask.
+// Bit i: in the bits of kMask, lane i of the block equals those of `wanted`, which are all equal.
 template <auto kMask, typename T>
 HWY_INLINE std::uint64_t equal_lanes_in(const T* lanes, hn::Vec<BlockTag<T> > wanted) {
   const BlockTag<T> d;
@@ -132,8 +121,7 @@ template <class L>
 inline constexpr auto kFingerprintMask =
     static_cast<Ranks::Phase<L> >(L::kBits == 12 && L::kForm == Form::halfwords ? 0x0fff : 0xffff);
 
-// Bit s: the first byte or halfword of slot s is the fingerprint's.
-// Bits after the last slot mean nothing.
+// Bit s: the first byte or halfword of slot s is the fingerprint's. Later bits mean nothing.
 template <class L>
 HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fingerprint) {
   if constexpr (L::kForm == Form::halfwords) {
@@ -157,8 +145,7 @@ HWY_INLINE std::uint64_t match_first_bytes(const Block& block, std::uint32_t fin
 }
 
 // For each slot of bytes and nibbles: which 32-bit word of the block's last 16, 32 or 64 bytes
-// holds its nibble, in the same byte of the word, and where in that byte. 20 nibbles are whole
-// words.
+// holds its nibble, in the same byte of the word, and where in that byte.
 template <class L, std::size_t kLast>
 struct NibbleWords {
   alignas(64) std::uint32_t word[16];
@@ -302,8 +289,7 @@ HWY_INLINE std::uint64_t dead_residents(const Block& block, std::uint64_t tick) 
   return dead_slots<L>(block, tick) & ~match_first_bytes<L>(block, 0) & L::kAllSlots;
 }
 
-// Those of some slots that are not dead. The time is loaded after what matched was, and the deaths
-// after it.
+// Those of some slots that are not dead. Loads what matched, then the time, then the deaths.
 template <class L>
 HWY_INLINE std::uint64_t live_among(const BlocksView& view, const Block& shared,
                                     std::uint64_t slots) {

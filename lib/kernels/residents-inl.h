@@ -1,7 +1,5 @@
 // Per-target: the residents of a block: which would leave it first, and which could move where.
-//
-// Indices and phases are at most 15, so at 8 and 12 bits they are bytes: all residents are one
-// vector of 64 bytes.
+// Indices and phases are at most 15: at 8 and 12 bits all residents are one vector of 64 bytes.
 #if defined(NESTLINE_LIB_KERNELS_RESIDENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_RESIDENTS_INL_H_
 #undef NESTLINE_LIB_KERNELS_RESIDENTS_INL_H_
@@ -9,12 +7,6 @@
 #define NESTLINE_LIB_KERNELS_RESIDENTS_INL_H_
 #endif
 
-#include <hwy/highway.h>
-
-#include <algorithm>
-#include <cstring>
-
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -269,8 +261,7 @@ void rank(const Block& shared, Ranks& ranks) noexcept {
   ranks.next = low_bytes_up_to<L>(block, std::min(ranks.below, 255u)) & ~up_to_mark;
 }
 
-// Which residents of a block could move where. Each slot's answer is computed when it is needed:
-// most searches need two or three.
+// Which residents could move where, computed for two or three slots in most searches.
 template <class L>
 class Movers {
  public:

@@ -1,15 +1,13 @@
-// Per-target: giving many keys their slots at once, for builds in bulk.
+// Per-target: giving many keys their slots at once, for builds in bulk. Most find a free slot of
+// their bucket: `place` gives it to them, for many blocks in any order, by a word of free slots a
+// block. Late ones get a slot block by block: first by one move of a resident, without branches,
+// then by the search below.
 //
-// Most keys find a free slot of their bucket. `place` gives it to them, for keys of many blocks in
-// any order, by one word of free slots a block. The others, which are late, are gathered, and get a
-// slot block by block: first those for whom one move of a resident is enough, without branches,
-// then the rest by the search below.
-//
-// settle_one searches backwards, all slots at a time: level 0 is the goals, and level n + 1 is
-// level n with every slot whose resident has a slot of level n in its bucket: a few vector
-// operations a level. The first level that a resident of the newcomer's bucket can move to ends the
-// search, and so does a level that equals the one before: there is no way then. That last step, of
-// four or five slots, is taken by scalars, and saves half of the searches their only level.
+// settle_one searches backwards: level 0 is the goals, level n + 1 is level n with every slot whose
+// resident has a slot of level n in its bucket: a few vector operations. The search ends at the
+// first level that a resident of the newcomer's bucket can move to, or without a way at a level
+// that equals the one before. That last step, of four or five slots, is scalar: half of the
+// searches need no level then.
 #if defined(NESTLINE_LIB_KERNELS_SETTLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_SETTLE_INL_H_
 #undef NESTLINE_LIB_KERNELS_SETTLE_INL_H_
@@ -17,15 +15,7 @@
 #define NESTLINE_LIB_KERNELS_SETTLE_INL_H_
 #endif
 
-#include <hwy/highway.h>
-
-#include <algorithm>
-#include <cstring>
-#include <limits>
-#include <utility>
-
 #include "lib/kernels/build_kernels.h"
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/residents-inl.h"
@@ -236,8 +226,7 @@ HWY_INLINE std::uint64_t sharing(const std::uint64_t* buckets, std::uint64_t slo
 
 #endif  // NESTLINE_ONE_LANE
 
-// Gives a key a free slot of its bucket; returns whether there was one. Without branches, which
-// would be mispredicted.
+// Gives a key a free slot of its bucket, if there is one; mispredicts nothing, having no branches.
 template <class L>
 HWY_INLINE bool place_one(Block& block, std::uint64_t& free, std::uint64_t bucket,
                           std::uint32_t fingerprint) {
@@ -282,8 +271,7 @@ std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint3
   return n;
 }
 
-// Stores the newcomer as settle_one does. If there is no way, `reach` is set to all slots from
-// which there is one.
+// As settle_one. Without a way, `reach` is set to all slots from which there is one.
 template <class L>
 HWY_INLINE bool settle_by_search(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                                  std::uint64_t goals, std::uint64_t& reach) {
@@ -312,8 +300,7 @@ HWY_INLINE bool settle_by_search(UnpackedBlock& block, Resident newcomer, std::u
     while ((block.bucket[first_slot(slots)] & level[n]) == 0) slots &= slots - 1;
     swap_with(first_slot(slots));
   }
-  // Now the newcomer takes a slot of the highest level, whose resident has one of the level below,
-  // and so on.
+  // The newcomer takes a slot of the highest level, its resident one of the level below, and so on.
   for (;; --n) {
     while (n != 0 && (level[n - 1] & bucket) != 0) --n;
     const std::uint32_t slot = first_slot(level[n] & bucket);
@@ -343,8 +330,7 @@ HWY_INLINE void settle_far(Settling& settling, std::size_t number) {
   }
 }
 
-// Gives a newcomer a free slot of its bucket, or the slot of a resident that moves to a free one.
-// Returns whether there was a way. Without branches, as place_one.
+// As place_one, or the slot of a resident that moves to a free one.
 template <class L>
 HWY_INLINE bool settle_near(UnpackedBlock& block, std::uint64_t& free, Resident newcomer,
                             std::uint64_t bucket) {

@@ -1,13 +1,10 @@
 // Per-target: splitting blocks in two, the single pass that makes a filter grow.
 //
-// A block is loaded once and stored twice, masked: a byte or halfword is chosen if the next bit of
-// its fingerprint is 1; it is then kept in the second copy and cleared in the first. The header is
-// never chosen, but its mark goes to both copies. At 12 bits a slot's two parts are chosen
-// together, and the bit that decides is in the high nibble during the first four doublings and in
-// the low byte afterwards: a mask of the low bytes comes first, and that of the nibbles from it.
-//
-// From kStreamBytes on the copies are written past the caches (non-temporal stores): they are
-// larger than a cache would keep, and the old content of their lines need not be read.
+// A block is loaded once and stored twice, masked: what has 1 as the next bit of its fingerprint is
+// kept in the second copy and cleared in the first; the mark is in both. At 12 bits that bit is in
+// the high nibble during the first four doublings, then in the low byte: a mask of the low bytes
+// comes first, and that of the nibbles from it. From kStreamBytes on, more than caches keep, copies
+// are written past them (non-temporal stores): the old content of their lines need not be read.
 #if defined(NESTLINE_LIB_KERNELS_SPLIT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_SPLIT_INL_H_
 #undef NESTLINE_LIB_KERNELS_SPLIT_INL_H_
@@ -16,12 +13,7 @@
 #endif
 
 #include <hwy/cache_control.h>
-#include <hwy/highway.h>
 
-#include <cstddef>
-#include <cstdint>
-
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -68,8 +60,7 @@ HWY_INLINE void put_lanes(D d, V v, hn::TFromD<D>* to) {
   }
 }
 
-// Per lane of a block: the bit that decides, none in the header; and the bits that may go to the
-// copies.
+// Per lane: the bit that decides, none in the header; and the bits that may go to the copies.
 template <typename T>
 struct SplitMasks {
   static constexpr std::size_t kLanes = kBlockBytes / sizeof(T);

@@ -6,9 +6,6 @@
 #define NESTLINE_LIB_KERNELS_TABLES_INL_H_
 #endif
 
-#include <hwy/highway.h>
-
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/leavers-inl.h"
 #include "lib/kernels/locate-inl.h"
 #include "lib/kernels/lookup-inl.h"

@@ -95,8 +95,7 @@ std::int64_t detect() {
 
 #else
 
-// Only what the compiler may take for granted: on other architectures the kernels are compiled
-// once, and other systems of arm64 run on processors with NEON.
+// Elsewhere kernels are compiled once, and other systems of arm64 have NEON.
 std::int64_t detect() { return 0; }
 
 #endif

@@ -1,9 +1,7 @@
 // What this processor has: which of Highway's instruction sets, and how much cache. Targets are
-// Highway's numbers, HWY_AVX2 and so on, one bit each; a lower bit is a better target.
-//
-// Highway can detect this too, but in its library, which Debian has only as a shared one. That
-// would be the only thing that our library, and a module that a server loads, need of Highway at
-// run time. With this file Highway is a set of headers.
+// Highway's numbers, one bit each; a lower bit is a better target. Highway's own detection is in
+// its library, of which Debian has only a shared one: without it we need nothing of Highway at run
+// time.
 #ifndef NESTLINE_LIB_KERNELS_TARGETS_H_
 #define NESTLINE_LIB_KERNELS_TARGETS_H_
 
@@ -16,8 +14,7 @@ namespace nestline {
 // compiled or not; or the forced one.
 std::int64_t supported_targets();
 
-// Of tables for the compiled targets, the best first and some of them null, the best one that this
-// processor can use; the last one is for every processor.
+// The best that this processor can use of tables, the best first, some null, the last for any.
 template <class Tables, std::size_t kCount>
 const Tables& best_of(const Tables* (*const (&compiled)[kCount])()) {
   for (const auto tables : compiled) {
@@ -26,8 +23,7 @@ const Tables& best_of(const Tables* (*const (&compiled)[kCount])()) {
   return *compiled[kCount - 1]();
 }
 
-// Blocks that stay in a core's second-level cache beside other data: half of its size; 0 if the
-// system does not tell.
+// Half of a core's second-level cache, in blocks; 0 if the system does not tell.
 std::uint64_t blocks_in_near_cache();
 
 // For tests and measurements: from now on supported_targets() returns `target`, or again the

@@ -1,12 +1,10 @@
-// Per-target: ways inside one block (ways.h).
-//
-// A way is looked for from both ends. Forward from the newcomer's bucket by scalars: where each of
-// its k residents could go. That is one step, and most searches end there. The others go on
-// backward from the goals by vectors: which could move into slot e is one compare of all residents.
-// Both kinds of search find the same way, so the first step is left out where it would cost more
-// than it spares: at 16 bits, where a slot of six is a candidate; at 12 and 16 bits if there is
-// only one goal; and in blocks with a mark, where most searches fail. On one lane the first step
-// always pays: it spares the buckets of all residents.
+// Per-target: ways inside one block (ways.h), looked for from both ends. Forward from the
+// newcomer's bucket by scalars: where its k residents could go. Most searches end after that one
+// step. The others go on backward from the goals by vectors: which could move into slot e is one
+// compare. Both find the same way, so the first step is left out where it costs more than it
+// spares: at 16 bits, where a slot of six is a candidate; at 12 and 16 bits with one goal; and in
+// blocks with a mark, where most searches fail. On one lane it always pays: it spares the buckets
+// of all residents.
 #if defined(NESTLINE_LIB_KERNELS_WAYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_WAYS_INL_H_
 #undef NESTLINE_LIB_KERNELS_WAYS_INL_H_
@@ -14,10 +12,7 @@
 #define NESTLINE_LIB_KERNELS_WAYS_INL_H_
 #endif
 
-#include <hwy/highway.h>
-
 #include "lib/kernels/home-inl.h"
-#include "lib/kernels/kernels.h"
 #include "lib/kernels/match-inl.h"
 #include "lib/kernels/residents-inl.h"
 
@@ -51,8 +46,7 @@ struct FirstSteps {
   }
 };
 
-// The shortest way to a goal, looked for from there: `start(slot)` is its beginning, to a slot of
-// `starts`.
+// The shortest way to a goal, looked for from there; `start(slot)` begins it, to one of `starts`.
 template <class L, class Start>
 HWY_INLINE Way find_back(const Movers<L>& movers, std::uint64_t starts, std::uint64_t goals,
                          const Start& start) {

@@ -2,31 +2,20 @@
 #ifndef NESTLINE_LIB_KERNELS_WAYS_H_
 #define NESTLINE_LIB_KERNELS_WAYS_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <type_traits>
-
 #include "lib/place/geometry.h"
-#include "lib/place/hash.h"
-#include "lib/place/layout.h"
 
 namespace nestline {
 
-// Ways inside one block: how a newcomer whose bucket is full gets a slot by moving others to slots
-// of their own buckets in the same block.
+// Ways inside one block: how a newcomer whose bucket is full gets a slot by moving others.
 //
 //   newcomer -> step 0, its resident -> step 1, ... its resident -> the last step, which is free
 //
 // A way is found first and walked later, from its end, so that a fingerprint on the move is always
-// readable (I3 in lib/table/table.h). A way of one step leads to a free slot: nobody has to move.
-//
-// In one word: the number of slots in the lowest 4 bits, then 6 bits for each. Where only a longer
-// way would do, there is none.
+// readable (I3 in lib/table/table.h). In one word: the number of slots in the lowest 4 bits, then 6
+// bits for each. Where only a longer way would do, there is none.
 class Way {
  public:
   static constexpr std::uint32_t kMaxSteps = 10;
-
   constexpr Way() = default;  // no way
   NESTLINE_INLINE explicit constexpr Way(std::uint32_t slot)
       : word_(1 | std::uint64_t{slot} << kCountBits) {}
@@ -60,8 +49,7 @@ NESTLINE_INLINE std::uint64_t bucket_at(const Block& block, std::uint32_t slot) 
   return L::bucket(fingerprint, L::phase_at(fingerprint, slot));
 }
 
-// Whether the block's residents can still make each step, and the last one is free. (A way may be
-// gone when other threads have changed the block since it was found.)
+// Whether each step is still possible: other threads may have changed the block.
 template <class L>
 bool is_open(const Block& block, Way way) {
   if (!way) return false;
@@ -93,28 +81,22 @@ NESTLINE_INLINE void walk(Block& block, Way way, std::uint32_t fingerprint,
 struct alignas(64) Ranks {
   static constexpr std::uint32_t kNumberBits = 6;
 
-  // `number` is the slot's number plus 1. So a rank with number 0 is before all others of its
-  // class.
+  // `number` is the slot's plus 1: a rank with 0 is before all others of its class.
   static constexpr std::uint32_t rank_of(std::uint32_t spill_class, std::uint32_t number) {
     return spill_class << kNumberBits | number;
   }
   // The slot, or kNobody where the number is 0.
   static constexpr std::uint32_t slot_of(std::uint32_t rank) { return (rank - 1) & kNobody; }
   static constexpr std::uint32_t kNobody = (1u << kNumberBits) - 1;
-
   // A range of classes that has two residents of a full block on average.
   template <class L>
   static constexpr std::uint32_t kStep = 2 * kSpillClasses / L::kSlots;
-
-  // As bits: the free slots; those whose residents' classes the block's mark covers; and those with
-  // the next classes, which are below `below`.
+  // Slots: free; of classes that the mark covers; and of the next classes, which are below `below`.
   std::uint64_t free;
   std::uint64_t covered;
   std::uint64_t next;
   std::uint32_t below;
-
-  // Phases are as wide as vectors of the block's fingerprints need them: a byte or a halfword.
-  // Those of free slots mean nothing.
+  // As wide as vectors of the block's fingerprints need them. Those of free slots mean nothing.
   template <class L>
   using Phase = std::conditional_t<L::kForm == Form::halfwords, std::uint16_t, std::uint8_t>;
   template <class L>

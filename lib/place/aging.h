@@ -1,19 +1,16 @@
-// The time of an expiring filter: which tick it is, when a slot is dead, and marks that fall.
-//
-// The filter's blocks lie between a head and the young marks, in one piece of memory: so whoever
-// has the blocks has the tick too.
+// The time of an expiring filter: which tick it is, when a slot is dead, and marks that fall. Its
+// memory is one piece, so whoever has the blocks has the tick:
 //
 //   | head block: the tick | blocks ... | young marks, one byte for each block |
 //
 // A slot holds its death, the tick from which on it counts as absent, mod 16. A key that is stored
-// or renewed at tick t for n ticks, 1 to 14, dies at t + n + 1: so it lives for the rest of this
-// tick and n whole ones. A dead slot is emptied by a sweep, which passes every block once a tick,
-// or by a writer that needs it.
+// or renewed at tick t for n ticks, 1 to 14, dies at t + n + 1: it lives for the rest of this tick
+// and n whole ones. A dead slot is emptied by a sweep, which passes every block once a tick, or by
+// a writer that needs it.
 //
 // The tick
 //   T1  The tick moves on only inside a write section: of the only writer, or of one of many who
-//   all
-//       lock (locking.h, W8).
+//       all lock (locking.h, W8).
 //   T2  It moves on from t only when the sweep of t has passed all blocks. The sweep passes a block
 //       that it has seen unlocked and unchanged by R3 (locking.h) without a death of t, or it locks
 //       the block and empties those slots. A dead slot never leaves its block.
@@ -21,19 +18,19 @@
 //       there are many writers (the exchange of the lock, see memory_order.h).
 //   T4  A reader reads the tick between its two loads of the header of the block that it looks at.
 //
-// So whoever has read the tick t there finds only deaths of t (dead) and t + 1 to t + 15 (alive),
+// Whoever has read the tick t there finds only deaths of t (dead) and t + 1 to t + 15 (alive),
 // which 4 bits tell apart. None is later: its writer had read a tick no later than t, since it
 // unlocked the block before. None is earlier: the sweep of each tick before t has passed the block
-// when no slot in it, and no writer who held it, could bring such a death any more. For a writer
+// when no slot in it, and no writer that held it, could bring such a death any more. For a writer
 // that has read s with the lock, and stores a death of s + 2 or later, keeps the sweep of s + 1
 // from passing the block, and so the tick from moving on from s + 1, until it unlocks.
 //
-// An insert takes effect when it reads the tick: whoever begins to look after the tick has moved on
+// An insert takes effect when it reads the tick: a look that begins after the tick has moved on
 // finds the block locked or changed already. A lookup takes effect when it reads the tick, or
 // anywhere between its looks at the headers if no slot had the fingerprint.
 //
 // Marks that fall
-//   A spill raises home's mark and, beside it, home's young mark, both under home's lock.
+//   A spill raises home's mark and home's young mark, both under home's lock.
 //   M1  Every kMarkTicks ticks or more, the sweep also exchanges: it locks each block, makes its
 //       mark its young mark, and that 0.
 //   M2  An insert that renews a key in its alternate raises home's young mark, with both locked.
@@ -41,21 +38,16 @@
 // Why no mark is too low. Let a key x live at home A and away in B after an exchange of A in tick
 // t2; the one before was in tick t1, and t2 >= t1 + 14 + 2. Being alive, x was last inserted or
 // renewed in tick t2 - 14 or later, so after the exchange in t1. If it was away then, or found no
-// room at home, that raised A's young mark (M2, or the spill); else it was at home then, and the
-// spill that moved it away since did. No exchange of A came in between. Two keys x and y that look
-// the same and are each other's home and alternate (table.h) may share one slot; it lives as long
-// as the one of them that was renewed last, but the argument is made for each of them by its own
-// renewals. Such a slot that moves from A to B raises A's marks, and from B to A raises B's.
-// Readers see marks in the header, so R3 covers the exchange.
+// room at home, that raised A's young mark (M2, or the spill); else the spill that moved it away
+// since did. No exchange of A came in between. Two keys x and y that look the same and are each
+// other's home and alternate (table.h) may share one slot; it lives as long as the one renewed
+// last, but the argument is made for each by its own renewals. Such a slot that moves from A to B
+// raises A's marks, and from B to A raises B's. Readers see marks in the header, so R3 covers the
+// exchange.
 #ifndef NESTLINE_LIB_PLACE_AGING_H_
 #define NESTLINE_LIB_PLACE_AGING_H_
 
-#include <bit>
-#include <cstdint>
-
 #include "lib/place/geometry.h"
-#include "lib/place/layout.h"
-#include "lib/place/memory_order.h"
 #include "lib/place/test_hooks.h"
 
 namespace nestline {

@@ -1,11 +1,6 @@
-// From the rest of a hash (hash.h) to the slots of a block where its key may lie: its bucket, one
-// slot in each lane.
+// From the rest of a hash (hash.h) to a key's bucket: a slot in each lane of a block.
 #ifndef NESTLINE_LIB_PLACE_BUCKETS_H_
 #define NESTLINE_LIB_PLACE_BUCKETS_H_
-
-#include <array>
-#include <cstddef>
-#include <cstdint>
 
 #include "lib/place/hash.h"
 
@@ -34,8 +29,7 @@ struct ComputedBuckets {
     const std::uint32_t q = phase + rotation(fingerprint, lane, kSlotsPerLane);
     return lane * kSlotsPerLane + (q < kSlotsPerLane ? q : q - kSlotsPerLane);
   }
-  // The candidate slots as bits: bit s for slot s. The lanes after lane 0 are computed together, in
-  // 16-bit fields of one word, with half the instructions of slot() for each lane.
+  // The bucket. Lanes after lane 0 share one word of 16-bit fields: half of slot()'s instructions.
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
     constexpr std::uint64_t kR = kSlotsPerLane;
@@ -66,8 +60,7 @@ struct ComputedBuckets {
   }
 };
 
-// For each lane, each fingerprint's bucket with the lane's first slot. For lane 0 that is the
-// bucket at phase 0.
+// For each lane, each fingerprint's bucket with the lane's first slot (lane 0: at phase 0).
 template <class Computed>
 inline constexpr auto kUnturned = [] {
   std::array<std::array<std::uint64_t, std::size_t{1} << Computed::kBits>, Computed::kLanes> all{};
@@ -96,8 +89,7 @@ NESTLINE_INLINE constexpr std::uint64_t turned(std::uint64_t bucket, std::uint32
   return (bucket & stay) << by | (bucket & ~stay) >> (Computed::kSlotsPerLane - by);
 }
 
-// The same for 8 bits. With so few fingerprints a table of 8 KiB holds the buckets that begin a
-// lane, and a number turns them: a third of the instructions.
+// 8 bits: a table of 8 KiB holds the buckets that begin a lane, a number turns them: a third.
 template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
 struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
   using Computed = ComputedBuckets<8, kLaneCount, kLaneSlots>;

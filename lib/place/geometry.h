@@ -1,18 +1,13 @@
 // From a hash to its place: block, fingerprint and phase; and the block's alternate.
 //
-// A filter has base_blocks * 2^growth blocks. Block = base * 2^growth + child: the base from the
-// hash, the child from the highest `growth` bits of the fingerprint. So when the filter doubles,
-// block b splits into 2b and 2b + 1 by the fingerprints' next bit; no key is hashed again.
-//
-// The alternate of a base is (H - base) mod base_blocks, with H from (fingerprint, phase): its own
-// inverse for any number of bases. The child number comes from the fingerprint, so it stays the
-// same. Where the alternate is the block itself, the key has no alternate.
+// Of base_blocks * 2^growth blocks, block = base * 2^growth + child: the base from the hash, the
+// child from the highest `growth` bits of the fingerprint. So when the filter doubles, block b
+// splits into 2b and 2b + 1 by the fingerprints' next bit; no key is hashed again. The alternate of
+// a base is (H - base) mod base_blocks, with H from (fingerprint, phase): its own inverse for any
+// number of bases; the child stays the same. A key whose alternate is the block itself has none.
 #ifndef NESTLINE_LIB_PLACE_GEOMETRY_H_
 #define NESTLINE_LIB_PLACE_GEOMETRY_H_
 
-#include <cstdint>
-
-#include "lib/place/hash.h"
 #include "lib/place/layout.h"
 
 namespace nestline {
@@ -25,8 +20,7 @@ using internal::home_block_of;
 // 64 TiB of blocks: the bases are uniform up to here (hash.h), and sizes in bytes fit 64 bits.
 inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
 
-// How often a filter may double: 4 bits of each fingerprint must remain to tell keys apart. One
-// with deaths does not.
+// How often a filter may double: 4 bits of each fingerprint must remain, and none has deaths.
 constexpr std::uint32_t max_growth(int bits) {
   return is_expiring(bits) ? 0 : static_cast<std::uint32_t>(bits) - 4;
 }
@@ -52,8 +46,7 @@ inline Place home_of(int bits, const Geometry& geometry, std::uint64_t hash) {
   return visit_layout(bits, [&](auto layout) { return home_of<decltype(layout)>(geometry, hash); });
 }
 
-// The other block of a fingerprint that is in, or belongs to, `place.block`; that block itself if
-// there is no other.
+// The other block of a fingerprint of `place.block`; that block itself if there is no other.
 NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place& place) {
   const std::uint64_t base = place.block >> geometry.growth;
   const std::uint64_t sum =
@@ -68,8 +61,7 @@ inline Place moved(const Geometry& geometry, Place place) {
   return place;
 }
 
-// Whether a key may be in its alternate, by the mark of its home; `away` is set where the mark
-// covers it.
+// Whether a key may be in its alternate, by home's mark; sets `away` if the mark covers it.
 inline bool may_be_away(const Geometry& geometry, std::uint32_t mark, const Place& home,
                         Place& away) {
   if (spill_class(home.fingerprint) >= mark) return false;

@@ -4,8 +4,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "nestline/keys.h"
-
 namespace nestline {
 
 std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed) noexcept {

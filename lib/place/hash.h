@@ -31,12 +31,8 @@
 #define NESTLINE_LIB_PLACE_HASH_H_
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string_view>
 
 #include "nestline/internal/home.h"
-#include "nestline/keys.h"
 
 namespace nestline {
 

@@ -12,38 +12,30 @@
 // half for s < 20 and in the high half for the others: a vector compare of either half gives the
 // bits of 20 slots in order.
 //
-// 20 bit, the block of a maplet: slot s has the low 16 bits of its fingerprint at bytes 2s and
-// 2s + 1, its value at bytes 16 + 5s to 20 + 5s, and the fingerprint's high nibble in byte
-// 56 + s / 2, in the low half for even s. A free slot has value 0. All slots are a key's bucket:
-// there are 8 lanes of one slot, so nobody ever moves inside a block.
+// 20 bit, a maplet: slot s has the low 16 bits of its fingerprint at bytes 2s and 2s + 1, its value
+// at bytes 16 + 5s to 20 + 5s (0 if free), and the fingerprint's high nibble in byte 56 + s / 2, in
+// the low half for even s. All slots are a key's bucket, 8 lanes of one: nobody moves inside a
+// block.
 //
-// 8 + 4 and 12 + 4, the blocks of an expiring filter: beside each fingerprint lie 4 bits, its
-// death, which is the tick from which on it counts as absent, mod 16. At 8 bits deaths lie where
-// the high nibbles of 12 bit do, at 12 in the highest bits of the halfword. A free slot has death
-// 0.
+// 8 + 4 and 12 + 4, an expiring filter: beside each fingerprint lie 4 bits, its death, the tick
+// from which on it counts as absent, mod 16; 0 if free. At 8 bits deaths lie where the high nibbles
+// of 12 bit do, at 12 in the highest bits of the halfword.
 //
 // Bytes 60..63, the header, are one little-endian 32-bit word: spill mark (bits 0..7), writer lock
 // (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
 //
-// All stores are single stores that other threads may see at once (memory_order.h): one for the
-// whole header; for a slot one at 8, 16 and 12 + 4 bits, and two at 12 and 8 + 4; at 20 bits two,
-// and one or two for its value.
+// Other threads may see each store at once (memory_order.h): the header's one; for a slot one at 8,
+// 16 and 12 + 4 bits, two at 12 and 8 + 4; at 20 bits two, and one or two for its value.
 //
-// The low byte of a fingerprint is never 0. So a slot is free when its low byte is 0.
-//
-// Lane j is the slots [j * R, (j + 1) * R). A key has one candidate slot in each lane; these slots
-// are its bucket.
+// The low byte of a fingerprint is never 0: so a slot is free when its low byte is 0. Lane j is the
+// slots [j * R, (j + 1) * R). A key has one candidate slot in each lane: these are its bucket.
 #ifndef NESTLINE_LIB_PLACE_LAYOUT_H_
 #define NESTLINE_LIB_PLACE_LAYOUT_H_
 
-#include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 #include "lib/place/buckets.h"
-#include "lib/place/hash.h"
 #include "lib/place/memory_order.h"
 
 namespace nestline {
@@ -72,13 +64,11 @@ struct alignas(kBlockBytes) internal::Block {
     store_release(header_word(), to_header((header & ~kHeaderMark) | mark));
   }
 
-  // The header as a reader beside writers loads it: before reading the rest of the block, and again
-  // after.
+  // The header as a reader beside writers loads it, before the rest of the block and after.
   [[nodiscard]] std::uint32_t header() const { return to_header(load_acquire(header_word())); }
   [[nodiscard]] std::uint32_t header_again() const { return to_header(load_again(header_word())); }
 
-  // The header word, for the functions of memory_order.h to load and store; to_header converts
-  // between its stored form and the numbers above.
+  // For memory_order.h to load and store; to_header converts between its stored form and numbers.
   [[nodiscard]] const SharedWord& header_word() const {
     return *reinterpret_cast<const SharedWord*>(bytes.data() + kMarkByte);
   }
@@ -98,12 +88,10 @@ inline std::uint32_t first_slot(std::uint64_t slots) {
   return static_cast<std::uint32_t>(std::countr_zero(slots));
 }
 
-// How slots lie in a block: one byte each; a byte and a nibble apart from it; a halfword; or as in
-// a maplet.
+// How slots lie in a block; of bytes_and_nibbles the nibble is apart from its byte.
 enum class Form : std::uint8_t { bytes, bytes_and_nibbles, halfwords, maplet };
 
-// A layout's number, by which files and kernels know it: the bits of its fingerprints, and 32 more
-// for an expiring filter's.
+// A layout's number in files and kernels: its fingerprints' bits, and 32 more if it is expiring.
 constexpr int expiring_layout(int bits) { return 32 + bits; }
 constexpr bool is_expiring(int number) { return number >= expiring_layout(8); }
 constexpr int fingerprint_bits(int number) { return is_expiring(number) ? number - 32 : number; }
@@ -113,9 +101,8 @@ struct NoValue {
   bool operator==(const NoValue&) const = default;
 };
 
-// What all layouts have: how many lanes and slots there are, and how a hash becomes a fingerprint.
-// Each says besides where a slot's bits are, and what value a slot carries. Buckets: one of those
-// of buckets.h.
+// Of all layouts: how many lanes and slots there are, and how a hash becomes a fingerprint. Each
+// says besides where a slot's bits are, and what value it carries. Buckets: of buckets.h.
 template <class Buckets, std::uint32_t kFingerprintCount>
 struct LayoutShape : Buckets {
   static constexpr int kNumber = Buckets::kBits;
@@ -162,8 +149,7 @@ struct Nibbles {
   static constexpr std::uint32_t kNibbleByte = 40;
   static constexpr std::uint32_t kNibbleRun = 20;
 
-  // Computes which half of a byte holds a slot's nibble, without a branch: that would be
-  // mispredicted as often as not.
+  // Which half of a byte holds a slot's nibble; a branch would be mispredicted every other time.
   static constexpr std::uint32_t nibble_shift(std::uint32_t slot) {
     return ((kNibbleRun - 1 - slot) >> 31) * 4;  // 0 for the first run, 4 for the second
   }
@@ -176,8 +162,7 @@ struct Nibbles {
   static void set_nibble(Block& block, std::uint32_t slot, std::uint32_t nibble);
 };
 
-// For each slot: where its nibble lies, and the other half of that byte. Two loads in place of ten
-// instructions.
+// Where a slot's nibble lies, and that byte's other half: two loads, not ten instructions.
 struct NibblePlace {
   std::uint8_t byte;
   std::uint8_t others;
@@ -250,7 +235,6 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   static constexpr std::uint64_t kValueMask = (std::uint64_t{1} << kValueBits) - 1;
   static constexpr std::size_t kValueByte = 16;
   static constexpr std::size_t kNibbleByte = 56;
-
   static constexpr std::uint32_t phase_of(std::uint32_t) { return 0; }
   static constexpr std::uint32_t phase_at(std::uint32_t, std::uint32_t) { return 0; }
   static constexpr std::uint64_t bucket(std::uint32_t, std::uint32_t) { return kAllSlots; }
@@ -308,7 +292,6 @@ struct ExpiringLayout<8> : LayoutShape<TurnedBuckets8<4, 10>, 255>, Nibbles {
   using Value = std::uint32_t;
   static constexpr bool kHasValues = true;
   static constexpr bool kExpires = true;
-
   static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
   static Value value(const Block& block, std::uint32_t slot) { return nibble(block, slot); }
   static void set_value(Block& block, std::uint32_t slot, Value death) {

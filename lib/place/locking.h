@@ -1,43 +1,39 @@
 // How readers and writers share blocks: the protocol, and the three lock policies that kernels,
-// table.h and spill.h take as a parameter. NoLocks is for the filter of one thread; it compiles
-// everything here to nothing. OneWriter and BlockLocks are for readers beside one writer and beside
-// many. Each block has a lock bit and a version in its header (layout.h).
+// table.h and spill.h take as a parameter. NoLocks, for one thread, compiles everything here to
+// nothing; OneWriter and BlockLocks are for readers beside one writer and beside many. Each block
+// has a lock bit and a version in its header (layout.h).
 //
 // Writers
-//   W1  A thread changes a block only while it holds its lock. Releasing the lock of a changed
-//       block advances its version, in the same store; a block that was held but not changed gets
-//       its old header back. Hold's change() is the only way to get a writable block, so Hold knows
-//       which blocks changed.
-//   W2  A thread holds at most two locks. It takes the second while holding the first only if the
-//       second is of the higher block, or free at that moment. Otherwise it releases the first,
-//       takes both in order and looks again.
+//   W1  A thread changes a block only while it holds its lock. Unlocking a changed block advances
+//       its version, in the same store; one that was not changed gets its old header back. Hold's
+//       change() is the only way to a writable block: so Hold knows.
+//   W2  A thread holds at most two locks. It takes the second beside the first only if the second
+//       is of the higher block, or free at that moment; else it releases the first, takes both in
+//       order and looks again.
 //   W3  An operation decides (is there a copy, is there room) under the locks of the blocks in
-//       question, and keeps them until it has done what it decided. So every operation takes effect
-//       while it holds all the locks it depends on. Only update, whose keys have four blocks, may
-//       look at the old key's home or, if it found no copy, at both its blocks as a reader does
-//       (R3) while it holds the block it stores in: the absence was true then, and from that
-//       instant on no other thread can see that the new key is absent.
-//   W4  A displacement copies a fingerprint first and clears it after. A move to the alternate
-//       holds both blocks; it raises home's mark first, then copies the fingerprint, then clears
-//       it. update clears the old key before it stores the new one.
-//   W5  Room is made before the newcomer is placed: spill.h searches a chain of moves without
-//       locks, on copies of the blocks, and carries them out from the far end, each under its two
-//       locks, if the victim is still where it was and there is still room for it. Each move leaves
-//       the same keys in the filter, so giving up the rest does no harm.
+//       question, and keeps them until it has done what it decided: then it takes effect. Only
+//       update, whose keys have four blocks, may look at the old key's home or, if it found no
+//       copy, at both its blocks as a reader does (R3) while it holds the block it stores in: the
+//       absence was true then, and from then on no other thread can see that the new key is absent.
+//   W4  A displacement copies a fingerprint, then clears it. A move to the alternate, under both
+//       locks, raises home's mark first. update clears the old key before it stores the new one.
+//   W5  Room is made before the newcomer is placed: spill.h searches a chain of moves on copies of
+//       the blocks, without locks, and carries them out from the far end, each under its two locks,
+//       if the victim is still there and has room. Each move leaves the same keys: giving up the
+//       rest does no harm.
 //   W6  A writer overtaken kMaxTries times returns without an outcome, and its caller makes the
 //       other writers wait (concurrent_state.h). Then only readers take locks.
 //   W7  Where there are many writers, each returns only when all other threads can see what it
-//       stored. Counting the key ensures that, being a read-modify-write; where no key is counted,
-//       full_fence() does. Otherwise this writer's next lookup might see another block's past, and
-//       that block's writer the past of this one.
+//       stored: by counting the key, a read-modify-write, or by full_fence(). Otherwise this
+//       writer's next lookup might see another block's past, and that block's writer the past of
+//       this one.
 //   W8  While one thread alone has written (Writers), nobody else takes locks or changes blocks. So
-//       it needs a block's lock only from its first change of it until it releases its Hold, for
-//       the readers, and takes and releases it by plain stores: an atomic exchange costs as much as
-//       all the rest of an insert. What it stored may be under way to the other threads when it
-//       returns, but its next lookup waits for that (ReadSection in reclaim.h), so the calls of
-//       filters have one order all the same; insert_unique's own lookup need not wait. Another
-//       thread that wants to write makes it wait, declares that there are many writers, and lets it
-//       go on (concurrent_state.h). There are many from then on.
+//       it needs a lock only for the readers, from its first change of a block until it releases
+//       its Hold, and takes and releases it by plain stores: an exchange costs as much as the rest
+//       of an insert. What it stored may be under way when it returns, but its next lookup waits
+//       for that (ReadSection in reclaim.h), so the calls of filters have one order all the same;
+//       insert_unique's own lookup need not wait. Another thread that wants to write makes it wait,
+//       declares for good that there are many writers, and lets it go on (concurrent_state.h).
 //
 // Readers
 //   R1  A reader looks at home, and at the alternate if home's mark, as read then, covers the
@@ -46,58 +42,50 @@
 //       it. (At 12 bits, where a fingerprint is two bytes, only under R3.)
 //   R3  A no, or a number, counts only if every block looked at was unlocked and its header is
 //       unchanged after all of them have been read.
-//   R4  After kReadTries a reader takes locks, as a writer does, but only of the blocks that it
-//       looks at. It changes nothing, so other readers must look again only if they look while it
-//       holds the lock. Where there is one writer, who does not expect others to lock, the reader
-//       requests that (Writers) and tries on: either that writer comes to its next change and from
-//       then on locks as many do, or it changes nothing more.
+//   R4  After kReadTries a reader takes locks as writers do, of the blocks that it looks at. It
+//       changes nothing: other readers look again only if they look meanwhile. An only writer does
+//       not expect that: the reader requests it (Writers) and tries on. Either that writer comes to
+//       its next change and from then on locks as many do, or it changes nothing more.
 //
-// Why a block that was held but not changed may get its old header back (W1). A writer that changed
-// a block between a reader's two looks at its header took its lock after the first look, released
-// it before the second, and left a higher version, which later holders keep or raise. So equal
-// headers mean that the reader has read what stood there all the time. Its loads are ordered
-// whichever holder stored the header: that holder made the last change of the block itself, or took
-// the lock after the holder before it, and so on back to the last change.
+// Why a block that was not changed may get its old header back (W1). A writer that changed a block
+// between a reader's two looks at its header locked it after the first, unlocked it before the
+// second, and left a higher version, which later holders keep or raise. So with equal headers the
+// reader has read what stood there all the time. Its loads are ordered whichever holder stored the
+// header: that one made the last change, or took the lock after the holder before it, and so on
+// back to the change.
 //
 // Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A
-// nor B changed between the reading of A and the check, so both were read as they stood at one
-// instant, and no writer that changes either of them was between W3's start and end then. So I1 of
-// table.h holds: x's fingerprint is in A, or in B and the mark covers it. This includes the keys x
-// and y with equal fingerprint and phase where y's home is B and its alternate A: x is stored in B;
-// a reader of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader
-// finds nothing in B. The copy in A now stands for x; A's header has changed, so the reader starts
-// again. A version has 23 bits: a reader would have to sleep through exactly 8,388,608 changes of
-// one block (or a multiple) between two loads to mistake it for unchanged.
+// nor B changed between the reading of A and the check: both were read as they stood at one
+// instant, when no writer that changes either was between W3's start and end. So I1 of table.h
+// holds: x's fingerprint is in A, or in B and the mark covers it. This includes keys x and y with
+// equal fingerprint and phase where y's home is B and its alternate A: x is stored in B; a reader
+// of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader finds
+// nothing in B. The copy in A now stands for x; A's header has changed: the reader starts again. A
+// version has 23 bits: to mistake it, the reader would sleep through exactly 8,388,608 changes of
+// one block (or a multiple) between two loads.
 //
-// A yes at once is right too: the fingerprint was there when it was read, so by W4 a key of that
-// class was in the filter at that instant or was being placed, and its reader linearizes the
-// insert; another reader can answer no only after the locks are released.
+// A yes at once is right too: by W4 a key of that class was in the filter then or was being placed,
+// and the reader linearizes its insert; another can answer no only after the locks are released.
 //
 // Why no two writers wait for each other. A thread that waits for a lock holds none, or one of a
-// lower block: along any chain of waiting threads the block numbers rise. Lock holders wait for
-// nothing else: they neither allocate nor wait for readers. A reader that has requested the only
-// writer to share waits for its next call, which may wait for another writer, which waits for the
-// reader's section to end: but while the only writer waits, it changes nothing, so the reader's
-// next look succeeds.
+// lower block: along any chain of waiting threads the numbers rise. Holders wait for nothing else:
+// they neither allocate nor wait for readers. A reader that has requested the only writer to share
+// waits for its next call, which may wait for another writer, which waits for the reader's section
+// to end: but a waiting writer changes nothing, so the reader's next look succeeds.
 #ifndef NESTLINE_LIB_PLACE_LOCKING_H_
 #define NESTLINE_LIB_PLACE_LOCKING_H_
 
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cstdint>
 #include <limits>
 #include <thread>
 #include <utility>
 
 #include "lib/place/layout.h"
-#include "lib/place/memory_order.h"
 #include "lib/place/test_hooks.h"
 
 namespace nestline {
 
-// A block that its holder is about to change. Operations see the blocks as const and change them
-// through Hold; the blocks themselves are not const (table.h).
+// A block to change. Operations see blocks as const, and change them through Hold (table.h).
 inline Block& changeable(const Block* blocks, std::uint64_t block) {
   return const_cast<Block&>(blocks[block]);
 }
@@ -135,7 +123,6 @@ struct NoLocks {
 
   // A block for a search whose result is checked later.
   static const Block& copy_of(const Block& block, Block&) { return block; }
-
   // Whether a reader that keeps finding changes may take locks (R4), and how.
   using ReaderHold = Hold;
   [[nodiscard]] bool readers_may_lock() const { return false; }
@@ -152,8 +139,7 @@ class Writers {
   [[nodiscard]] bool has_alone(Thread thread) const {
     return word_.load(std::memory_order_relaxed) == thread;
   }
-  // How this thread may write, until its section ends (concurrent_state.h): called inside it, when
-  // no writer has to wait.
+  // How this thread may write until its section ends; called inside it, when no writer has to wait.
   Turn turn(Thread thread) {
     if (has_alone(thread)) return Turn::alone;
     std::uint64_t now = word_.load(std::memory_order_acquire);
@@ -165,11 +151,9 @@ class Writers {
     if (now == kNobody && word_.compare_exchange_strong(now, thread)) return Turn::alone;
     return Turn::refused;
   }
-  // There are many writers now. Called by the only writer between two changes, or while all writers
-  // have to wait. Release: whoever sees it also sees the last header that a plain store has
-  // unlocked.
+  // From now on there are many writers. For the only writer between two changes, or while all
+  // writers wait. Release: to see it is to see the last header that a plain store has unlocked.
   void share() { word_.store(kMany, std::memory_order_release); }
-
   [[nodiscard]] bool are_many() const { return word_.load(std::memory_order_acquire) == kMany; }
   // A reader's request to the one writer.
   void request_sharing() {
@@ -181,8 +165,8 @@ class Writers {
   static constexpr std::uint64_t kNobody = 0;
   static constexpr std::uint64_t kRequested = 1;
   static constexpr std::uint64_t kMany = ~std::uint64_t{0};
-  std::atomic<std::uint64_t> word_{
-      kNobody};  // or the one writer, and whether sharing was requested
+  // Or the one writer, and whether sharing was requested.
+  std::atomic<std::uint64_t> word_{kNobody};
 };
 
 // Waits a little longer each time: first busily, then by letting other threads run.
@@ -221,8 +205,7 @@ struct SharedBlocks {
     const std::uint32_t header = Block::to_header(old);
     const std::uint32_t locked = Block::to_header(header | kHeaderLock);
     if constexpr (kOneWriter) {
-      // The stores to the block that follow are releases, so a thread that sees one of them also
-      // sees the lock.
+      // Later stores to the block are releases: to see one of them is to see the lock.
       store_release(block.header_word(), locked);
       return true;
     }
@@ -238,8 +221,7 @@ struct SharedBlocks {
     store_release(block.header_word(), Block::to_header((header & ~kHeaderLock) + step));
   }
 
-  // Takes everything out of a block, its mark included: right only where no key has to be found any
-  // more, in any block.
+  // Empties a block, its mark too: right only where no key has to be found any more, in any block.
   static void empty(Block& block) {
     lock(block);
     auto* const words = reinterpret_cast<SharedLongword*>(block.bytes.data());
@@ -256,9 +238,8 @@ struct SharedBlocks {
     store_release(block.header_word(), Block::to_header(header & kHeaderMark));
   }
 
-  // With one writer a block is locked only when it is about to change: until then nobody else could
-  // change it either. (And to read it in vectors right after storing its header would mean to wait
-  // for that store.)
+  // With one writer a block is locked only when it is about to change: nobody else could change it.
+  // (And vectors that read it right after a store to its header would wait for that store.)
   class Hold {
    public:
     Hold(const Block* blocks, std::uint64_t first)
@@ -282,8 +263,7 @@ struct SharedBlocks {
       return block == first_ || block == second_;
     }
 
-    // Holds this block too. False when the first had to be released and taken again, so that it may
-    // have changed.
+    // Holds this block too. False: the first was released meanwhile, and may have changed.
     bool add(std::uint64_t other) {
       if (holds(other)) return true;
       second_ = other;
@@ -328,8 +308,7 @@ struct SharedBlocks {
     bool second_changed_ = false;
   };
 
-  // Copies of up to two blocks; blocks that `hold` holds are not copied. valid() returns whether
-  // they stood like this at one instant.
+  // Copies of up to two blocks, unless `hold` holds them. valid(): they stood so at one instant.
   class View {
    public:
     explicit View(const Block* blocks, const Hold* hold = nullptr) : blocks_(blocks), hold_(hold) {}

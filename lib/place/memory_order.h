@@ -1,34 +1,32 @@
 // The memory orders: every access to a block that other threads may use at the same time has a name
-// here, and locking.h explains what each is for.
-//
-// Blocks are plain bytes, so these work on the bytes in place, through types that may alias them.
-// On x86 the loads and stores are plain moves, the exchange is a locked instruction, and full_fence
-// is a full fence; the other fences are no instruction.
+// here, and locking.h explains what each is for. They work on plain bytes in place, through types
+// that may alias them. On x86 loads and stores are plain moves, the exchange is a locked
+// instruction, full_fence is a full fence, and the other fences are no instruction.
 //
 // A reader looks at a block without a lock, between two loads of its header:
 //
 //   load_acquire(header)  ->  the bytes, in vectors  ->  load_again(header)
 //
-// In the C++ memory model the vector loads in the middle race with a writer's stores, although
-// their result is discarded when the headers differ. No compiler moves them across the acquire load
-// before or the fence after, and no processor tears an aligned halfword. ThreadSanitizer does not
-// understand fences, so under it readable_block() (match-inl.h) copies the block by atomic words
-// first: the same protocol without the race, but slower.
+// In the C++ memory model the vector loads race with a writer's stores, although their result is
+// discarded when the headers differ. No compiler moves them across the acquire load before or the
+// fence after, and no processor tears an aligned halfword. ThreadSanitizer does not understand
+// fences: under it readable_block() (match-inl.h) copies the block by atomic words first: the same
+// protocol without the race, but slower.
 //
-// The model does not define atomic accesses of different sizes to the same bytes either: slots are
-// stored by bytes, halfwords and words of 64 bits, and read by vectors and by words that contain
-// the header. On the processors we support (x86, ARMv8, RISC-V, s390x) that is well defined: no
-// aligned access straddles a cache line, a load takes for each byte a value that was stored there,
-// in the order in which the line received them, and acquire and release hold for a load that saw
-// any byte of a store. A vector may see two stores to one line in the wrong order; the second look
-// at the header detects that.
+// Nor does the model define atomic accesses of different sizes to the same bytes: slots are stored
+// by bytes, halfwords and words of 64 bits, and read by vectors and by words that contain the
+// header. On the processors we support (x86, ARMv8, RISC-V, s390x) that is well defined: no aligned
+// access straddles a cache line, a load takes for each byte a value that was stored there, in the
+// order in which the line received them, and acquire and release hold for a load that saw any byte
+// of a store. A vector may see two stores to one line in the wrong order: the second look at the
+// header detects it.
 //
-// A header is exchanged and stored only as one word of 32 bits, mark included: unlocking loads the
-// word, and that load would have to wait for the store of a single byte. Only the thread that holds
-// its lock stores it, or the only writer; an exchange by any other thread fails meanwhile.
+// A header is exchanged and stored only as one word of 32 bits, mark included: unlocking loads it,
+// and would wait for the store of a single byte. Only the holder of its lock, or the only writer,
+// stores it; an exchange by any other thread fails meanwhile.
 //
-// Two readers see the inserts of two writers in the same order only on processors where a store
-// becomes visible to all others at once, as on x86, ARMv8 and RISC-V.
+// Two readers see the inserts of two writers in the same order only where a store becomes visible
+// to all others at once, as on x86, ARMv8 and RISC-V.
 #ifndef NESTLINE_LIB_PLACE_MEMORY_ORDER_H_
 #define NESTLINE_LIB_PLACE_MEMORY_ORDER_H_
 
@@ -53,8 +51,7 @@ using SharedHalfword [[gnu::may_alias]] = std::uint16_t;
 using SharedWord [[gnu::may_alias]] = std::uint32_t;
 using SharedLongword [[gnu::may_alias]] = std::uint64_t;
 
-// Stores that other threads may see at once. Release: a thread that sees one also sees that its
-// block was locked before.
+// Stores that others may see at once. Release: to see one is to see that its block was locked.
 inline void store_shared(std::uint8_t& to, std::uint8_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }
@@ -83,16 +80,14 @@ inline std::uint32_t load_again(const SharedWord& from) {
   return __atomic_load_n(&from, __ATOMIC_RELAXED);
 }
 
-// What was read before, as by a match that needs no second look at its header, is not read later
-// than anything after. No instruction on x86.
+// Nothing after is read before what was read so far, as by a match that needs no second look.
 inline void acquire_fence() {
 #if !NESTLINE_TSAN
   std::atomic_thread_fence(std::memory_order_acquire);
 #endif
 }
 
-// After exchange_acquire: nothing after is read before the others can see the exchange. No
-// instruction on x86, where the exchange is a full fence itself.
+// After exchange_acquire, which is a full fence on x86: nothing after is read before others see it.
 inline void fence_after_exchange() {
 #if defined(__x86_64__) || defined(__i386__)
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -119,8 +114,7 @@ inline bool exchange_acquire(SharedWord& word, std::uint32_t expected, std::uint
                                      __ATOMIC_RELAXED);
 }
 
-// Unlocks, and locks for the only writer (locking.h, W8): release, so that the next holder sees
-// everything done under the lock.
+// Unlocks, or locks for the only writer (W8): the next holder sees all that was done before.
 inline void store_release(SharedWord& to, std::uint32_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }
@@ -136,8 +130,7 @@ inline void store_slots(std::uint8_t* to, const std::uint8_t* from) {
                 reinterpret_cast<const SharedWord*>(from)[2 * kWords]);
 }
 
-// Copies memory by words while other threads may write it, between load_acquire and load_again of
-// its header. Acquire: load_again is not done earlier.
+// Copies memory that others may write, by words. Acquire: load_again is not done earlier.
 template <std::size_t kBytes>
 void copy_shared(const std::uint8_t* from, std::uint8_t* to) {
   const auto* const source = reinterpret_cast<const SharedLongword*>(from);

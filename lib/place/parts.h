@@ -7,8 +7,6 @@
 #ifndef NESTLINE_LIB_PLACE_PARTS_H_
 #define NESTLINE_LIB_PLACE_PARTS_H_
 
-#include <cstdint>
-
 #include "nestline/internal/home.h"
 
 namespace nestline {

@@ -1,14 +1,8 @@
-// What a filter of any kind is besides its keys: what makes it again, empty, and what the header of
-// its file says.
+// What a filter of any kind is besides its keys: it makes an empty one, and a file's header.
 #ifndef NESTLINE_LIB_PLACE_SHAPE_H_
 #define NESTLINE_LIB_PLACE_SHAPE_H_
 
-#include <cstddef>
-#include <cstdint>
-
 #include "lib/place/aging.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
 
 namespace nestline {
 

@@ -1,8 +1,5 @@
 // Points where a test can delay a thread, and switches that break the protocol on purpose or send
-// readers along its rarest path.
-//
-// Only the library that tests/ compiles with NESTLINE_TEST_HOOKS has them; elsewhere they compile
-// to nothing.
+// readers along its rarest path: only in the library that tests/ compiles with NESTLINE_TEST_HOOKS.
 #ifndef NESTLINE_LIB_PLACE_TEST_HOOKS_H_
 #define NESTLINE_LIB_PLACE_TEST_HOOKS_H_
 

@@ -1,8 +1,5 @@
 #include "lib/table/expiring_table.h"
 
-#include <algorithm>
-#include <bit>
-
 namespace nestline {
 
 template <class L, class Locks>
@@ -27,8 +24,7 @@ bool ExpiringTable<L, Locks>::renew_at(Hold& hold, const Place& place, std::uint
   return true;
 }
 
-// What is away needs both of home's marks, whatever sweeps have done to them since a spill raised
-// them: so they are raised again where it is stored, or its life becomes longer.
+// What is away, or stays for longer, needs both of home's marks, which sweeps may have lowered.
 template <class L, class Locks>
 auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Result {
   Room room;

@@ -1,11 +1,7 @@
-// The operations on blocks whose slots die (lib/place/aging.h), by the tick at which the locks of
-// the blocks in question are held. Placing and spilling are Table's.
+// Operations on blocks whose slots die (aging.h), by the tick under their locks. Table places.
 #ifndef NESTLINE_LIB_TABLE_EXPIRING_TABLE_H_
 #define NESTLINE_LIB_TABLE_EXPIRING_TABLE_H_
 
-#include <cstdint>
-
-#include "lib/place/aging.h"
 #include "lib/table/table.h"
 
 namespace nestline {
@@ -15,7 +11,6 @@ class ExpiringTable : public Table<L, Locks> {
  public:
   using typename Table<L, Locks>::Result;
   using Table<L, Locks>::Table;
-
   // Makes the key live for `life` more ticks at least: renews the slot that is its own or of a key
   // that looks the same, else stores it. Outcome::stored, present or full.
   Result renew(const Place& home, std::uint32_t life);
@@ -30,11 +25,9 @@ class ExpiringTable : public Table<L, Locks> {
   using typename Table<L, Locks>::Absence;
   using typename Table<L, Locks>::Hold;
   using typename Table<L, Locks>::Room;
-
   // Empties the dead slots of a block that is held.
   void empty_dead(Hold& hold, std::uint64_t block);
-  // Makes the slot of a live copy of this place's fingerprint live for `life` ticks at least; false
-  // if there is none. Its block is held.
+  // Renews a live copy of this place's fingerprint in a held block; false if there is none.
   bool renew_at(Hold& hold, const Place& place, std::uint32_t life);
 };
 

@@ -6,55 +6,42 @@
 //   alternate of victim 2: victim 2 -> (displacement) -> free slot
 //
 // In the first block the newcomer itself may be the one that leaves: then the chain makes room in
-// its alternate and raises home's mark for it. Once there is room, the caller places the newcomer
-// like any other.
+// its alternate and raises home's mark for it. Then the caller places the newcomer like any other.
 //
 // The search is breadth first over blocks and writes nothing. In each block it tries candidates by
-// ascending spill class, so that marks stay as low as they can; those that the mark covers already
-// are all alike. It ends when kTries candidates whose slots can be reached have other blocks
-// without room, but the newcomer's own alternate is tried in any case. At 95 % load that refuses
-// one key in 10^9; the search with kWideTries that follows refused none of 10^9. It is left out for
-// further copies, and where the blocks searched had less than one free slot in kHopeless blocks: a
-// refusal in a full filter (99.9 %) takes 25 us on Sapphire Rapids, and would take 310. A chain
-// uses a block only once, so its blocks can be searched one by one.
-// Moves are carried out from the far end, each under the locks of its two blocks. Beside other
-// threads the chain is only a hint: each move is made only if it is still possible (locking.h, W5).
+// ascending spill class, so that marks stay low; those that the mark covers are all alike. It ends
+// when kTries candidates whose slots can be reached have other blocks without room, but the
+// newcomer's own alternate is tried in any case. At 95 % load that refuses one key in 10^9; the
+// search with kWideTries that follows refused none of 10^9. It is left out for further copies, and
+// where the blocks searched had less than one free slot in kHopeless blocks: a refusal in a full
+// filter (99.9 %) takes 25 us on Sapphire Rapids, and would take 310. A chain uses a block only
+// once, so its blocks can be searched one by one. Moves are carried out from the far end, each
+// under the locks of its two blocks, and, as the chain is a hint beside other threads, if still
+// possible (locking.h, W5).
 //
-// At 95 % load a block with a mark has one free slot on average, which nobody in it can move to. So
-// nearly all residents that the mark covers fail, and the kernel that looks at candidates first
-// finds out whether anybody could move to a free slot, for all of them one after the other, without
-// the branches of a search. Rules that spare these searches make marks rise faster. After one
-// turnover at 90 % load, second probes of absent keys (8 and 16 bits) were 0.092 and 0.143; 0.094
-// and 0.157 without searching blocks with one free slot, 0.144 and 0.208 without searching blocks
-// with a mark.
+// At 95 % load a block with a mark has one free slot on average, which nobody in it can move to: of
+// those that the mark covers nearly all fail. So the kernel first finds out whether anybody could
+// move to a free slot, for all of them, without the branches of a search. Rules that spare these
+// searches make marks rise faster: after one turnover at 90 % load, second probes of absent keys (8
+// and 16 bits) were 0.092 and 0.143; 0.094 and 0.157 without searching blocks with one free slot,
+// 0.144 and 0.208 without blocks with a mark.
 //
-// After ten turnovers second probes are 0.213 at 8 bits. By simulation no choice of which spills
-// gets far below: whoever has the emptiest alternate, 0.208; the least raise of a mark over home
-// and the alternates of covered residents, 0.199, for twice the looks while a filter fills;
-// residents that are known to be guests first, 0.212. Marks that only rise remember the largest
-// overflow that a block ever had. Lowered four times a turnover by a sweep that proves which cannot
-// be away, they give 0.151, and 0.126 with the least raise and with moves of those whom both marks
-// cover; lowered at once by which are away in truth, which takes a bit a slot, 0.095.
+// After ten turnovers they are 0.213 at 8 bits. Simulated, no choice of which spills gets far
+// below: the one with the emptiest alternate 0.208; the least raise of a mark over home and the
+// alternates of covered residents 0.199, for twice the looks while a filter fills; known guests
+// first 0.212. Marks that only rise remember the largest overflow. Lowered four times a turnover by
+// a sweep that proves which cannot be away: 0.151, and 0.126 with the least raise and moves of
+// those whom both marks cover; lowered at once by which are away in truth, a bit a slot: 0.095.
 #ifndef NESTLINE_LIB_TABLE_SPILL_H_
 #define NESTLINE_LIB_TABLE_SPILL_H_
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstdint>
-#include <utility>
-
 #include "lib/kernels/kernels.h"
 #include "lib/place/aging.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
-#include "lib/place/locking.h"
 
 namespace nestline {
 
-// Candidates that fail in a block, and blocks whose candidates are tried: home and the alternates
-// of its candidates. In the first search more gain less than 0.2 % of load; the second is for keys
-// that would be refused.
+// Candidates that fail in a block, and blocks whose candidates are tried. In the first search more
+// gain less than 0.2 % of load; the second is for keys that would be refused.
 inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
 inline constexpr std::uint32_t kHopeless = 4;
@@ -65,8 +52,7 @@ class SpillPlan {
   SpillPlan(const Block* blocks, const Geometry& geometry, const TableKernels& kernels)
       : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
 
-  // Looks for moves that make room for a newcomer; no moves if there is room by now. Changes
-  // nothing.
+  // Looks for moves that make room for a newcomer, if there is none; changes nothing.
   bool search(const Place& newcomer) {
     if (search(newcomer, kTries)) return true;
     return !is_hopeless() && kernels_.copies(blocks_[newcomer.block], newcomer) == 0 &&
@@ -163,10 +149,9 @@ class SpillPlan {
   };
 
   // Tries the candidates of node i's block. True: end_ is the end of a chain. Residents that the
-  // block's mark covers may leave at no cost, so they come first; then the others by ascending
-  // class, a few at a time. Almost always the arrival can reach a candidate's slot, so that is
-  // checked late: only when no candidate has room and a way to its slot does it strike out those
-  // that cannot be reached, and try as many others.
+  // mark covers leave at no cost, so they come first; then the others by ascending class, a few at
+  // a time. The arrival can nearly always reach a candidate's slot: only when none has room and a
+  // way to its slot does it strike out those that cannot be reached, and try as many others.
   bool expand(std::uint32_t i) {
     Block copy;
     const Place& arrival = nodes_[i].arrival;
@@ -249,8 +234,7 @@ class SpillPlan {
     return way;
   }
 
-  // Where the arrival reaches a free slot, a fingerprint has left meanwhile, and no other has to.
-  // Or the way there is longer than a way may be: then there is none.
+  // The arrival reaches a free slot, as a fingerprint has left; or the way is too long to be one.
   bool ends_here(const Candidates& from) {
     const Way way = way_to(from, from.ranks.free);
     if (!way) return false;

@@ -1,7 +1,5 @@
 #include "lib/table/table.h"
 
-#include <utility>
-
 #include "lib/table/spill.h"
 
 namespace nestline {

@@ -24,24 +24,15 @@
 #ifndef NESTLINE_LIB_TABLE_TABLE_H_
 #define NESTLINE_LIB_TABLE_TABLE_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-
 #include "lib/kernels/kernels.h"
 #include "lib/place/aging.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
-#include "lib/place/locking.h"
 #include "nestline/filter.h"
 
 namespace nestline {
 
 // Does not own the blocks. With NoLocks: one writer at a time and no const member meanwhile; const
-// members alone from any number of threads. With OneWriter: const members from any thread that
-// has given it the filter's Writers, the others from one. With BlockLocks: everything from any
-// thread.
+// members alone from any number of threads. With OneWriter: const members from any thread that has
+// given it the filter's Writers, the others from one. With BlockLocks: everything from any thread.
 template <class L, class Locks>
 class Table {
  protected:
@@ -51,18 +42,14 @@ class Table {
   // The outcome of an insert or update; empty when other writers overtook it too often and it was
   // not done (never with NoLocks).
   using Result = std::optional<Outcome>;
-
   Table(Block* blocks, const Geometry& geometry, const TableKernels& kernels, Locks locks = Locks())
       : blocks_(blocks), geometry_(geometry), kernels_(kernels), locks_(locks) {}
 
   using Policy = Locks;
   // What a slot carries beside a fingerprint: in filters nothing, an empty class.
   using Value = typename L::Value;
-
   [[nodiscard]] Place home(std::uint64_t hash) const { return home_of<L>(geometry_, hash); }
-
-  // For layouts with and without values. Outcome::stored, full or copies. `unique`: or present,
-  // where there is a copy; it checks and stores at one instant.
+  // Outcome::stored, full or copies; if `unique` also present: it checks and stores at one instant.
   Result insert(const Place& home, Value value = {}, bool unique = false);
   // The same for a newcomer that a first try at home found no way for.
   Result insert_by_spill(const Place& home, Value value = {}, Absence* unique = nullptr);
@@ -89,8 +76,7 @@ class Table {
 
   // Prefetches the alternate of a key without a copy at home, if erase or count would look there.
   void prefetch_away(const Place& home) const;
-  // Where home has neither a free slot of the bucket nor two others, prefetches the alternates of
-  // those that would leave it first.
+  // Where home has neither room nor two free slots, prefetches the alternates of the next to leave.
   void prefetch_leavers(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;
@@ -100,7 +86,6 @@ class Table {
  protected:  // for expiring_table.h
   using Hold = typename Locks::Hold;
   using View = typename Locks::View;
-
   // Calls work(block, slot) for a copy with this value, while its block is held; false if there is
   // none. Not inlined: erase with a hint would have to save registers for it.
   template <typename Work>
@@ -131,17 +116,14 @@ class Table {
     if (!absence.alternate) return false;
     return Locks::kAlone || (blocks_[away.block].header() ^ absence.header) < kHeaderVersion;
   }
-  // Stores a newcomer where there is room for it, or finds that there is none. `unique`, unless it
-  // is null: if it is absent, which it notes there.
+  // Stores a newcomer or finds no room. `unique`, unless null: if it is absent, noted there.
   std::optional<Outcome> try_to_place(const Place& home, Value value, const Room& room,
                                       Absence* unique);
-  // Stores in this block, which `hold` holds, if there is a way to a free slot: the known one if it
-  // is open.
+  // Stores in this held block if there is a way to a free slot: the known one if it is open.
   bool store(Hold& hold, const Place& place, Value value, Way way);
   // Makes room for a newcomer, or returns why it cannot. Holds no lock before or after.
   std::optional<Outcome> spill_for(const Place& home, Room& room, Absence* absence = nullptr);
-  // Whether find() would still return a copy in the same block, or no copy, while `hold` is held;
-  // also false if that cannot be decided now.
+  // Whether find() would return the same under `hold`; false too if that cannot be decided now.
   [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
                            const Absence& absence, const Hold& hold) const;
 

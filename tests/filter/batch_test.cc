@@ -2,16 +2,8 @@
 // aligned and unaligned memory, the three kinds of key; and spans of wrong length.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <random>
-#include <string_view>
-#include <vector>
 
-#include "nestline/filter.h"
-#include "tests/support/keys_of_kinds.h"
-#include "tests/support/model.h"
 #include "tests/support/wrong_lengths.h"
 
 namespace nestline::test {

@@ -2,26 +2,10 @@
 // inserts, for few blocks and many, keys of every type, copies, and keys made to crowd one block.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <bit>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <limits>
-#include <memory_resource>
-#include <new>
-#include <numeric>
-#include <random>
 #include <stdexcept>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "lib/filter/blocks.h"
-#include "lib/place/hash.h"
-#include "nestline/filter.h"
 #include "tests/filter/accounted_memory.h"
 #include "tests/kernels/each_target.h"
 #include "tests/support/errors.h"

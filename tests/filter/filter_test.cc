@@ -3,12 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <utility>
-
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
 
@@ -72,25 +66,6 @@ TEST_P(FilterTest, UpdateOfAFullFilterKeepsTheOldKey) {
     ASSERT_EQ(filter_.size(), stored);
   }
   for (std::uint64_t key = 200; key < stored; ++key) ASSERT_TRUE(filter_.may_contain(key));
-}
-
-TEST_P(FilterTest, KindsOfKeysAreSeparate) {
-  const std::string_view seven("\7\0\0\0\0\0\0\0", 8);
-  EXPECT_TRUE(filter_.insert(std::uint64_t{7}));
-  EXPECT_FALSE(filter_.may_contain("7"));
-  EXPECT_FALSE(filter_.may_contain(seven));
-  EXPECT_FALSE(filter_.may_contain(Hash{7}));
-  EXPECT_TRUE(filter_.insert(Hash{0x123456789abcdef0u}));
-  EXPECT_TRUE(filter_.may_contain(Hash{0x123456789abcdef0u}));
-  EXPECT_FALSE(filter_.may_contain(std::uint64_t{0x123456789abcdef0u}));
-}
-
-TEST_P(FilterTest, HashKeyIsWhatTheFilterUses) {
-  EXPECT_TRUE(filter_.insert(std::uint64_t{99}));
-  EXPECT_TRUE(filter_.insert("ninety-nine"));
-  EXPECT_TRUE(filter_.may_contain(hash_key(std::uint64_t{99}, filter_.seed())));
-  EXPECT_TRUE(filter_.may_contain(hash_key("ninety-nine", filter_.seed())));
-  EXPECT_EQ(filter_.size(), 2u);
 }
 
 TEST_P(FilterTest, StringsMayHoldAnyBytes) {

@@ -5,12 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 #include "lib/filter/sizing.h"
-#include "nestline/filter.h"
 #include "tests/filter/strangers.h"
 
 namespace nestline::test {

@@ -4,21 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <new>
 #include <random>
-#include <string>
-#include <tuple>
-#include <vector>
 
-#include "lib/filter/blocks.h"
 #include "lib/filter/sizing.h"
 #include "nestline/concurrent_filter.h"
-#include "nestline/filter.h"
-#include "nestline/io.h"
 #include "tests/filter/strangers.h"
 #include "tests/support/child_process.h"
 #include "tests/support/model.h"

@@ -5,8 +5,6 @@
 
 #include <array>
 #include <bit>
-#include <cstdint>
-#include <string>
 #include <vector>
 
 #include "nestline/filter.h"

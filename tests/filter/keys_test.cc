@@ -5,18 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <span>
-#include <string>
-#include <string_view>
-#include <type_traits>
-#include <vector>
 
-#include "nestline/concurrent_filter.h"
-#include "nestline/filter.h"
 #include "nestline/io.h"
 #include "nestline/parallel.h"
 
@@ -156,6 +146,7 @@ TYPED_TEST(KeysOfFilter, StringsOfTheSameBytesAreOneKey) {
   EXPECT_EQ(filter.insert_unique(text).outcome, Outcome::present);
   EXPECT_EQ(filter.count(text.data()), 1u);
   EXPECT_EQ(hash_key(text, 3).value, hash_key(bytes, 3).value);
+  EXPECT_TRUE(filter.may_contain(hash_key(text, filter.seed())));
   EXPECT_TRUE(filter.update(text, bytes.first(4)));
   EXPECT_TRUE(filter.may_contain("some"));
   // NUL is a byte like any other where the length is given.
@@ -169,12 +160,14 @@ TYPED_TEST(KeysOfFilter, KindsNeverMeet) {
   auto& filter = this->filter_;
   EXPECT_TRUE(filter.insert(7));
   EXPECT_FALSE(filter.may_contain("7"));
+  EXPECT_FALSE(filter.may_contain(std::string_view("\7\0\0\0\0\0\0\0", 8)));
   EXPECT_FALSE(filter.may_contain(Hash{7}));
   EXPECT_EQ(hash_key(Hash{7}, 3).value, 7u);
   // One kind may take the place of another.
   EXPECT_TRUE(filter.update(7, "seven"));
   EXPECT_FALSE(filter.may_contain(7));
   EXPECT_TRUE(filter.update("seven", Hash{0x123456789abcdef0u}));
+  EXPECT_FALSE(filter.may_contain(0x123456789abcdef0u));
   EXPECT_TRUE(filter.erase(Hash{0x123456789abcdef0u}));
 }
 

@@ -2,19 +2,9 @@
 // cannot be merged are refused with a reason, and nothing changes.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <memory>
 #include <numeric>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "lib/filter/blocks.h"
-#include "lib/place/hash.h"
 #include "nestline/concurrent_filter.h"
-#include "nestline/filter.h"
 #include "nestline/io.h"
 #include "tests/support/errors.h"
 #include "tests/support/model.h"

@@ -4,12 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <random>
-#include <string>
-#include <tuple>
-#include <vector>
 
 namespace nestline::test {
 namespace {

@@ -2,10 +2,7 @@
 // a full filter cannot take.
 #include <gtest/gtest.h>
 
-#include <cstdint>
-
 #include "nestline/concurrent_filter.h"
-#include "nestline/filter.h"
 #include "tests/filter/accounted_memory.h"
 #include "tests/support/keys_of_kinds.h"
 

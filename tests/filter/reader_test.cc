@@ -3,15 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "nestline/concurrent_filter.h"
-#include "nestline/filter.h"
 #include "tests/support/keys_of_kinds.h"
 
 namespace nestline::test {

@@ -4,18 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <cstdlib>
-#include <limits>
-#include <memory>
-#include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "lib/filter/blocks.h"
 #include "nestline/concurrent_filter.h"
-#include "nestline/filter.h"
 #include "nestline/maplet.h"
 #include "tests/filter/strangers.h"
 #include "tests/support/errors.h"
@@ -25,24 +17,6 @@ namespace {
 
 constexpr std::uint64_t kCapacities[] = {1, 2, 7, 59, 60, 61, 1000, 1000000};
 constexpr double kLoads[] = {0.5, 0.6, 0.75, 0.8, 0.9, 0.95};
-
-TEST(Sizing, CapacityIsReachedAtEveryWidth) {
-  for (const std::uint64_t capacity : kCapacities) {
-    for (const int bits : {8, 12, 16}) {
-      // Many small filters, one large: the promise is one failure in a million fillings.
-      const int fillings = capacity < 100 ? 2000 : capacity <= 1000 ? 200 : 1;
-      for (int i = 0; i < fillings; ++i) {
-        const auto seed = static_cast<std::uint64_t>(i);
-        Filter filter({.capacity = capacity, .bits = bits, .seed = seed});
-        ASSERT_EQ(filter.bits(), bits);
-        ASSERT_GE(filter.capacity(), capacity);
-        ASSERT_EQ(filter.insert(sequence(seed << 32, filter.capacity())), filter.capacity())
-            << "capacity " << capacity << ", " << bits << " bits, seed " << seed;
-        ASSERT_EQ(filter.size(), filter.capacity());
-      }
-    }
-  }
-}
 
 std::uint64_t splitmix64(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15;
@@ -96,10 +70,13 @@ TEST(Sizing, LoadIsThatOfTheFullFilter) {
       for (const std::uint64_t capacity : kCapacities) {
         SCOPED_TRACE("load " + std::to_string(load) + ", " + std::to_string(bits) + " bits, for " +
                      std::to_string(capacity));
-        const int fillings = capacity < 100 ? 50 : capacity <= 1000 ? 10 : 1;
+        // Many small filters: the promise is one failure in a million fillings.
+        const int most = load == 0.95 ? 2000 : 100;
+        const int fillings = capacity < 100 ? most : capacity <= 1000 ? most / 10 : 1;
         for (int i = 0; i < fillings; ++i) {
           const auto seed = static_cast<std::uint64_t>(i);
           Filter filter({.capacity = capacity, .bits = bits, .load = load, .seed = seed});
+          ASSERT_EQ(filter.bits(), bits);
           ASSERT_GE(filter.capacity(), capacity);
           const auto slots = static_cast<double>(filter.slots());
           EXPECT_LE(static_cast<double>(filter.capacity()), load * slots);
@@ -107,6 +84,7 @@ TEST(Sizing, LoadIsThatOfTheFullFilter) {
           const double needed = static_cast<double>(capacity) / (slots < 500 ? 0.5 : load);
           EXPECT_LE(slots, needed + slots_of(bits));
           ASSERT_EQ(filter.insert(sequence(seed << 32, filter.capacity())), filter.capacity());
+          ASSERT_EQ(filter.size(), filter.capacity());
           if (capacity < 1000000) continue;
           EXPECT_NEAR(filter.load_factor(), load, 1e-4);
           const double planned =
@@ -131,19 +109,6 @@ TEST(Sizing, ALowRateLowersTheLoad) {
   // At a low load the narrower width can take less memory for the same rate.
   EXPECT_EQ(decide_size({.capacity = 100000, .fpr = 0.01, .load = 0.95}).bits, 12);
   EXPECT_EQ(decide_size({.capacity = 100000, .fpr = 0.01, .load = 0.7}).bits, 8);
-}
-
-TEST(Sizing, CapacityIsNotWasted) {
-  for (const int bits : {8, 12, 16}) {
-    const double bits_a_slot = bits == 8 ? 512.0 / 60 : bits == 12 ? 512.0 / 40 : 512.0 / 30;
-    for (const std::uint64_t capacity : {std::uint64_t{1000}, std::uint64_t{1000000}}) {
-      const Filter filter({.capacity = capacity, .bits = bits});
-      const double bits_a_key =
-          static_cast<double>(filter.memory_bytes()) * 8 / static_cast<double>(capacity);
-      // One block more than exact, at most.
-      EXPECT_LE(bits_a_key, bits_a_slot / 0.95 + 512.0 / static_cast<double>(capacity));
-    }
-  }
 }
 
 TEST(Sizing, WidthFollowsFromTheRate) {

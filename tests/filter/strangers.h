@@ -2,9 +2,6 @@
 #ifndef NESTLINE_TESTS_FILTER_STRANGERS_H_
 #define NESTLINE_TESTS_FILTER_STRANGERS_H_
 
-#include <cstdint>
-#include <vector>
-
 #include "nestline/filter.h"
 #include "tests/support/keys_of_kinds.h"
 

@@ -5,13 +5,10 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
-#include <cstdint>
 #include <random>
-#include <vector>
 
 #include "lib/kernels/build_kernels.h"
 #include "lib/kernels/targets.h"
-#include "lib/place/layout.h"
 
 namespace nestline::test {
 

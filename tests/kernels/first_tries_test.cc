@@ -2,17 +2,6 @@
 // block, what they say when they cannot, and which headers they leave.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstdint>
-#include <random>
-#include <type_traits>
-#include <vector>
-
-#include "lib/kernels/build_kernels.h"
-#include "lib/kernels/kernels.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
-#include "lib/place/locking.h"
 #include "tests/kernels/each_target.h"
 
 namespace nestline::test {
@@ -51,8 +40,7 @@ class FirstTriesTest : public testing::Test {
   }
   std::uint64_t free_in(const Place& place) const { return slots_with(place, 0); }
 
-  // The block's header has a new version, if it has one at all, and nothing else of the block has
-  // changed but the slots that `change` sets in the copy.
+  // The header has a new version, if any; else only what `change` sets has changed.
   template <typename Change>
   void expect_changed(const Block& before, const Block& after, Change&& change) {
     Block expected = before;
@@ -60,6 +48,15 @@ class FirstTriesTest : public testing::Test {
     const std::uint32_t step = kVersions ? kHeaderVersion : 0;
     expected.header_word() = Block::to_header(before.header() + step);
     EXPECT_EQ(after.bytes, expected.bytes);
+  }
+
+  // On every target, each time on the same blocks.
+  template <typename Test>
+  void for_each_tries(Test&& test) {
+    for_each_target([&, beginning = blocks_](std::int64_t) {
+      test(filter_kernels(L::kBits).template first_tries<typename C::Locks>());
+      blocks_ = beginning;
+    });
   }
 
   std::mt19937_64 random_{L::kBits};
@@ -75,18 +72,14 @@ TYPED_TEST_SUITE(FirstTriesTest, Cases);
 
 TYPED_TEST(FirstTriesTest, StoreByTheShortestWay) {
   using Layout = typename TypeParam::L;
-  for_each_target([&](std::int64_t) {
-    const FilterKernels& kernels = filter_kernels(Layout::kBits);
-    const FirstTries& tries = kernels.template first_tries<typename TypeParam::Locks>();
-    auto& blocks = this->blocks_;
-    const std::vector<Block> beginning = blocks;
+  this->for_each_tries([&, &blocks = this->blocks_](const FirstTries& tries) {
     int stored = 0;
     int refused = 0;
     for (std::uint32_t i = 0; i < 3 * Layout::kSlots; ++i) {
       const std::uint64_t hash = this->random_();
       const Place expected = home_of<Layout>(this->kGeometry, hash);
       const Block before = blocks[expected.block];
-      const Way way = kernels.find_free_way(before, expected);
+      const Way way = filter_kernels(Layout::kBits).find_free_way(before, expected);
       if (tries.store(blocks.data(), this->kGeometry, hash)) {
         ASSERT_TRUE(way);
         this->expect_changed(before, blocks[expected.block],
@@ -100,17 +93,12 @@ TYPED_TEST(FirstTriesTest, StoreByTheShortestWay) {
     }
     EXPECT_GT(stored, 5);
     EXPECT_GT(refused, 5);
-    blocks = beginning;
   });
 }
 
 TYPED_TEST(FirstTriesTest, EraseACopyAtHome) {
   using Layout = typename TypeParam::L;
-  for_each_target([&](std::int64_t) {
-    const FirstTries& tries =
-        filter_kernels(Layout::kBits).template first_tries<typename TypeParam::Locks>();
-    auto& blocks = this->blocks_;
-    const std::vector<Block> beginning = blocks;
+  this->for_each_tries([&, &blocks = this->blocks_](const FirstTries& tries) {
     int erased = 0;
     int absent = 0;
     for (int i = 0; i < 200; ++i) {
@@ -136,15 +124,12 @@ TYPED_TEST(FirstTriesTest, EraseACopyAtHome) {
     }
     EXPECT_GT(erased, 20);
     EXPECT_GT(absent, 20);
-    blocks = beginning;
   });
 }
 
 TYPED_TEST(FirstTriesTest, StoreABatchUpToTheFirstThatHasNoWay) {
   using Layout = typename TypeParam::L;
-  for_each_target([&](std::int64_t) {
-    const FirstTries& tries =
-        filter_kernels(Layout::kBits).template first_tries<typename TypeParam::Locks>();
+  this->for_each_tries([&](const FirstTries& tries) {
     std::vector<Block> blocks(3);
     std::vector<Block> expected(3);
     std::vector<std::uint64_t> hashes(5 * Layout::kSlots);

@@ -2,17 +2,8 @@
 // placing, on every target that this machine can run.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <random>
-#include <vector>
 
-#include "lib/kernels/build_kernels.h"
-#include "lib/kernels/kernels.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
 #include "tests/kernels/each_target.h"
 
 namespace nestline::test {

@@ -4,13 +4,7 @@
 // NESTLINE_TARGET_KEYS is another number of keys, for processors that are emulated.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <random>
-#include <span>
-#include <vector>
 
 #include "nestline/filter.h"
 #include "tests/kernels/each_target.h"

@@ -5,11 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdint>
 #include <random>
 #include <vector>
-
-#include "lib/place/layout.h"
 
 namespace nestline::test {
 namespace {

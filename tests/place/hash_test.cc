@@ -3,16 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <bit>
 #include <cmath>
-#include <cstdint>
 #include <random>
 #include <set>
-#include <string>
-#include <string_view>
-
-#include "nestline/keys.h"
 
 namespace nestline::test {
 namespace {

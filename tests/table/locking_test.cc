@@ -6,11 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdint>
 #include <random>
 
-#include "lib/place/test_hooks.h"
 #include "lib/table/table.h"
 
 namespace nestline::test {
