@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -174,7 +173,7 @@ class NESTLINE_EXPORT ClusterFilter {
 
  private:
   struct State;
-  explicit ClusterFilter(std::unique_ptr<State> state) noexcept;
+  explicit ClusterFilter(internal::OwnedState<State> state) noexcept;
 
   internal::OwnedState<State> state_;
 };
@@ -206,7 +205,7 @@ class NESTLINE_EXPORT ClusterCopy {
   friend class ClusterFilter;
   friend NESTLINE_EXPORT void save(const ClusterCopy& copy, const std::string& path);
   struct State;
-  explicit ClusterCopy(std::unique_ptr<State> state) noexcept;
+  explicit ClusterCopy(internal::OwnedState<State> state) noexcept;
 
   internal::OwnedState<State> state_;
 };

@@ -17,10 +17,8 @@
 #ifndef NESTLINE_CONCURRENT_FILTER_H_
 #define NESTLINE_CONCURRENT_FILTER_H_
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -235,7 +233,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   friend struct ConcurrentAccess;  // lib/concurrent/concurrent_state.h
   friend class ConcurrentReader;
   // A template, so that {} is not taken for a pointer.
-  template <std::same_as<std::unique_ptr<State>> Owner>
+  template <internal::OwnerOf<State> Owner>
   explicit ConcurrentFilter(Owner state) noexcept
       : state_(std::move(state)), hash_of_(hasher(*state_)) {}
 

@@ -19,12 +19,9 @@
 #define NESTLINE_EXPIRING_FILTER_H_
 
 #include <chrono>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <memory_resource>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -189,7 +186,7 @@ class NESTLINE_EXPORT ExpiringFilter {
  private:
   friend struct ExpiringAccess;  // lib/expiring/expiring_state.h
   // A template, so that {} is not taken for a pointer.
-  template <std::same_as<std::unique_ptr<State>> Owner>
+  template <internal::OwnerOf<State> Owner>
   explicit ExpiringFilter(Owner state) noexcept
       : state_(std::move(state)), hash_of_(hasher(*state_)) {}
 
@@ -269,7 +266,7 @@ class NESTLINE_EXPORT MappedExpiringFilter {
 
  private:
   struct State;
-  explicit MappedExpiringFilter(std::unique_ptr<State> state) noexcept;
+  explicit MappedExpiringFilter(internal::OwnedState<State> state) noexcept;
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   internal::OwnedState<State> state_;
 };

@@ -13,22 +13,18 @@
 #ifndef NESTLINE_FILTER_H_
 #define NESTLINE_FILTER_H_
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <memory_resource>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "nestline/export.h"
 #include "nestline/internal/answers.h"
 #include "nestline/internal/home.h"
+#include "nestline/internal/memory_resource.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
-#include "nestline/memory.h"
 #include "nestline/outcome.h"
 #include "nestline/reader.h"
 
@@ -166,7 +162,9 @@ class NESTLINE_EXPORT Filter {
   /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A false positive
   /// is not stored either, so do not erase a key after `present` unless you know that it was
   /// inserted.
-  [[nodiscard]] Inserted insert_unique(Key key) noexcept { return insert_unique_one(hash_of_(key)); }
+  [[nodiscard]] Inserted insert_unique(Key key) noexcept {
+    return insert_unique_one(hash_of_(key));
+  }
 
   /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. Room for the new
   /// one is made before the old one comes out: on Outcome::full or Outcome::copies `old_key` is
@@ -297,7 +295,7 @@ class NESTLINE_EXPORT Filter {
  private:
   friend struct FilterAccess;  // lib/filter/blocks.h
   // A template, so that {} is not taken for a pointer.
-  template <std::same_as<std::unique_ptr<internal::Blocks>> Owner>
+  template <internal::OwnerOf<internal::Blocks> Owner>
   explicit Filter(Owner state) noexcept : state_(std::move(state)), hash_of_(hasher(*state_)) {}
 
   // What the members above become for a key's hash, and the lookups of batches.

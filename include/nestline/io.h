@@ -18,7 +18,6 @@
 #include <filesystem>
 #include <functional>
 #include <iosfwd>
-#include <memory_resource>
 #include <span>
 #include <type_traits>
 #include <utility>

@@ -16,13 +16,10 @@
 #ifndef NESTLINE_MAPLET_H_
 #define NESTLINE_MAPLET_H_
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <memory>
-#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -160,7 +157,7 @@ class NESTLINE_EXPORT Maplet {
  private:
   friend struct MapletAccess;
   // A template, so that {} is not taken for a pointer.
-  template <std::same_as<std::unique_ptr<State>> Owner>
+  template <internal::OwnerOf<State> Owner>
   explicit Maplet(Owner state) noexcept : state_(std::move(state)) {}
 
   internal::OwnedState<State> state_;
@@ -210,7 +207,7 @@ class NESTLINE_EXPORT MappedMaplet {
 
  private:
   struct State;
-  explicit MappedMaplet(std::unique_ptr<State> state) noexcept;
+  explicit MappedMaplet(internal::OwnedState<State> state) noexcept;
   internal::OwnedState<State> state_;
 };
 

@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <memory_resource>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -131,7 +129,7 @@ class NESTLINE_EXPORT MappedFilter {
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
 
-  explicit MappedFilter(std::unique_ptr<internal::Mapped> mapped) noexcept;
+  explicit MappedFilter(internal::OwnedState<internal::Mapped> mapped) noexcept;
 
   internal::OwnedState<internal::Mapped> state_;
   internal::KeyHasher hash_of_;

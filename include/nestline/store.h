@@ -207,7 +207,7 @@ class NESTLINE_EXPORT Store {
 
  private:
   friend struct internal::Manifests;
-  explicit Store(std::unique_ptr<State> state);
+  explicit Store(internal::OwnedState<State> state);
   // A function of the caller's as a pointer, and its call.
   template <class F>
   static void* erased(F& with) {

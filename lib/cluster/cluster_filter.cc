@@ -171,7 +171,8 @@ struct ClusterFilter::State {
   cluster::KeySplit split;  // its memory is used again by the next batch
 };
 
-ClusterFilter::ClusterFilter(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+ClusterFilter::ClusterFilter(internal::OwnedState<State> state) noexcept
+    : state_(std::move(state)) {}
 ClusterFilter::ClusterFilter(ClusterFilter&& other) noexcept = default;
 ClusterFilter& ClusterFilter::operator=(ClusterFilter&& other) noexcept = default;
 ClusterFilter::~ClusterFilter() = default;

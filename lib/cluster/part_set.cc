@@ -224,7 +224,7 @@ PartSet read_copy(const std::filesystem::path& path) { return Reader(path).read(
 
 namespace nestline {
 
-ClusterCopy::ClusterCopy(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+ClusterCopy::ClusterCopy(internal::OwnedState<State> state) noexcept : state_(std::move(state)) {}
 ClusterCopy::ClusterCopy(ClusterCopy&& other) noexcept = default;
 ClusterCopy& ClusterCopy::operator=(ClusterCopy&& other) noexcept = default;
 ClusterCopy::~ClusterCopy() = default;

@@ -63,7 +63,7 @@ void make_way(State& state, const Tried& tried) noexcept {
   state.exchange(
       [&](const Blocks& table) {
         auto doubled = grown_if_possible(table);
-        possible = doubled != nullptr;
+        possible = static_cast<bool>(doubled);
         return doubled;
       },
       wanted);
@@ -100,8 +100,8 @@ ConcurrentFilter::~ConcurrentFilter() = default;
 void ConcurrentFilter::register_thread() { register_reader(); }
 
 Filter ConcurrentFilter::freeze() && {
-  std::unique_ptr<Blocks> table = state_->release();
-  state_.reset();
+  OwnedBlocks table = state_->release();
+  state_ = nullptr;
   std::for_each_n(table->blocks(), table->view.geometry.blocks(), BlockLocks::forget_version);
   return FilterAccess::make(std::move(table));
 }

@@ -117,8 +117,7 @@ struct ConcurrentFilter::State : SecondLook {
   // What answers a second look (kernels.h), inside the reader's section.
   using Look = bool (*)(const SecondLook& second, std::uint64_t hash) noexcept;
 
-  explicit State(std::unique_ptr<Blocks>&& table, Readers readers = Readers::may_lock,
-                 Look second = look_again)
+  explicit State(OwnedBlocks&& table, Readers readers = Readers::may_lock, Look second = look_again)
       : SecondLook{second},
         secrets(table->view.secrets),
         seed(table->seed),
@@ -221,14 +220,14 @@ struct ConcurrentFilter::State : SecondLook {
 
   // The table as of one instant, in memory that is made ready before writers wait. Throws
   // std::bad_alloc.
-  [[nodiscard]] std::unique_ptr<Blocks> copy() const {
+  [[nodiscard]] OwnedBlocks copy() const {
     for (;;) {
       auto made = ready_for_copy();
       const Pause pause(*this);
       if (copy_into(pause.table(), *made)) return made;  // else it has grown meanwhile
     }
   }
-  [[nodiscard]] std::unique_ptr<Blocks> ready_for_copy() const {
+  [[nodiscard]] OwnedBlocks ready_for_copy() const {
     const auto [shape, memory] =
         read([](const Blocks& table) { return std::pair(table.shape(), table.storage.memory()); });
     return nestline::ready_for_copy(shape, memory);
@@ -251,15 +250,15 @@ struct ConcurrentFilter::State : SecondLook {
   // whether it did. When make throws, or it is called inside a section, nothing has changed.
   template <typename Make, typename Wanted>
   bool exchange(Make&& make, Wanted&& wanted) {
-    std::unique_ptr<Blocks> old;
+    OwnedBlocks old;
     {
       std::unique_lock<std::mutex> lock = begin_to_pause();
       if (!wanted(std::as_const(*table_.load()))) return false;
       const Pause pause(*this, std::move(lock));
-      std::unique_ptr<Blocks> next = make(std::as_const(pause.table()));
+      OwnedBlocks next = make(std::as_const(pause.table()));
       if (!next) return false;
       keys.reset(next->size);
-      old.reset(table_.exchange(next.release()));
+      old = OwnedBlocks(table_.exchange(next.release()));
     }
     wait_for_readers();
     return true;
@@ -284,8 +283,8 @@ struct ConcurrentFilter::State : SecondLook {
   }
 
   // The table, for the last owner.
-  std::unique_ptr<Blocks> release() {
-    std::unique_ptr<Blocks> table(table_.exchange(nullptr));
+  OwnedBlocks release() {
+    OwnedBlocks table(table_.exchange(nullptr));
     table->size = keys.total();
     return table;
   }

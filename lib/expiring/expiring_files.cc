@@ -71,7 +71,7 @@ struct MappedExpiringFilter::State : Mapped, SecondLook {
   }
 };
 
-MappedExpiringFilter::MappedExpiringFilter(std::unique_ptr<State> state) noexcept
+MappedExpiringFilter::MappedExpiringFilter(internal::OwnedState<State> state) noexcept
     : state_(std::move(state)) {}
 MappedExpiringFilter::MappedExpiringFilter(MappedExpiringFilter&& other) noexcept = default;
 MappedExpiringFilter& MappedExpiringFilter::operator=(MappedExpiringFilter&& other) noexcept =

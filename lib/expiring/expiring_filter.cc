@@ -79,7 +79,7 @@ void State::empty_and_advance(std::uint64_t ticks) {
   keys.reset(0);
 }
 
-std::unique_ptr<Blocks> State::copy_all(Shape& shape) const {
+OwnedBlocks State::copy_all(Shape& shape) const {
   const Blocks& from = table_of_writer();
   const Geometry& geometry = from.view.geometry;
   auto made = make_blocks(from.shape(), nullptr);

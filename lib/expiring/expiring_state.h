@@ -49,7 +49,7 @@ constexpr Outcome outcome_of(Renewal renewal) {
 
 struct ExpiringFilter::State : ConcurrentFilter::State {
   // `shape`: also where in time it stands.
-  State(std::unique_ptr<Blocks>&& table, const Shape& shape)
+  State(OwnedBlocks&& table, const Shape& shape)
       : ConcurrentFilter::State(std::move(table), Readers::may_lock, look_again),
         life(shape.life),
         exchanged_(shape.exchanged),
@@ -92,7 +92,7 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
     return shape;
   }
   // A copy of all memory of one instant, and its shape then. Throws std::bad_alloc.
-  std::unique_ptr<Blocks> copy_all(Shape& shape) const;
+  OwnedBlocks copy_all(Shape& shape) const;
 
   const unsigned life;
   const ExpiringKernels& kernels = expiring_kernels(bits);
@@ -147,7 +147,7 @@ void ExpiringFilter::State::sweep_slice(const Blocks& table) {
 struct ExpiringAccess {
   static const ExpiringFilter::State& state(const ExpiringFilter& filter) { return *filter.state_; }
   static ExpiringFilter::State& state(ExpiringFilter& filter) { return *filter.state_; }
-  static ExpiringFilter make(std::unique_ptr<Blocks> table, const Shape& shape) {
+  static ExpiringFilter make(OwnedBlocks table, const Shape& shape) {
     ConcurrentFilter::register_thread();
     return ExpiringFilter(std::make_unique<ExpiringFilter::State>(std::move(table), shape));
   }

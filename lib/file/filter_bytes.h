@@ -59,7 +59,7 @@ void check_content(const std::string& name, const FileHeader& header,
 // What a file holds: a filter of any kind.
 struct Stored {
   FileHeader header;
-  std::unique_ptr<Blocks> blocks;
+  OwnedBlocks blocks;
 };
 
 // Of blocks that begin at `offset` of the storage.

@@ -66,7 +66,7 @@ struct CheckedLookup {
 
 }  // namespace
 
-MappedFilter::MappedFilter(std::unique_ptr<Mapped> mapped) noexcept
+MappedFilter::MappedFilter(internal::OwnedState<internal::Mapped> mapped) noexcept
     : state_(std::move(mapped)), hash_of_(state_->blocks.hasher()) {}
 MappedFilter::MappedFilter(MappedFilter&& other) noexcept = default;
 MappedFilter& MappedFilter::operator=(MappedFilter&& other) noexcept = default;

@@ -95,9 +95,10 @@ struct Blocks {
 }  // namespace internal
 
 using internal::Blocks;
+using OwnedBlocks = internal::OwnedState<Blocks>;
 
 // Empty, in memory as Options::memory requires. Throws std::bad_alloc.
-std::unique_ptr<Blocks> make_blocks(const Shape& shape, std::pmr::memory_resource* memory);
+OwnedBlocks make_blocks(const Shape& shape, std::pmr::memory_resource* memory);
 
 // Keys / slots, and the expected false-positive rate, for `keys` keys.
 double load_factor(const Blocks& state, std::uint64_t keys);
@@ -108,8 +109,8 @@ struct FilterAccess {
   static const Blocks& blocks(const Filter& filter) { return *filter.state_; }
   static Blocks& blocks(Filter& filter) { return *filter.state_; }
   // Moved only when the caller does.
-  static std::unique_ptr<Blocks>&& take(Filter&& filter) { return std::move(filter.state_); }
-  static Filter make(std::unique_ptr<Blocks> blocks) { return Filter(std::move(blocks)); }
+  static OwnedBlocks&& take(Filter&& filter) { return std::move(filter.state_); }
+  static Filter make(OwnedBlocks blocks) { return Filter(std::move(blocks)); }
 };
 
 // Calls work(table) with the table for the filter's width and the lock policy `Locks`.

@@ -44,8 +44,8 @@ constexpr std::uint64_t kUsuallyLate = 7;
 template <class L>
 class BulkBuild {
  public:
-  BulkBuild(std::unique_ptr<Blocks>& state, KeySpan keys, std::span<Outcome> outcomes,
-            BuildTasks& tasks, bool gives_up)
+  BulkBuild(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, BuildTasks& tasks,
+            bool gives_up)
       : state_(state),
         view_(state->view),
         kernels_(build_kernels(L::kBits)),
@@ -291,7 +291,7 @@ class BulkBuild {
     return all > keys_.size() / kFew;
   }
 
-  std::unique_ptr<Blocks>& state_;
+  OwnedBlocks& state_;
   const BlocksView view_;  // as the build began
   const BuildKernels& kernels_;
   KeySpan keys_;
@@ -316,8 +316,8 @@ class OneThread final : public BuildTasks {
   BuildScratch scratch_;
 };
 
-Filter filled(std::unique_ptr<Blocks> state, KeySpan keys, std::span<Outcome> outcomes,
-              BuildTasks& tasks, bool gives_up) {
+Filter filled(OwnedBlocks state, KeySpan keys, std::span<Outcome> outcomes, BuildTasks& tasks,
+              bool gives_up) {
   state->storage.populate();
   visit_layout(state->bits, [&](auto layout) {
     BulkBuild<decltype(layout)>(state, keys, outcomes, tasks, gives_up).run();
@@ -331,7 +331,7 @@ Filter build_in_bulk(const Options& options, KeySpan keys, std::span<Outcome> ou
                      BuildTasks& tasks) {
   check_optional_length("outcomes", outcomes.size(), keys.size());
   const auto empty = [&] { return FilterAccess::take(Filter(options)); };
-  std::unique_ptr<Blocks> state = grown_for(empty(), keys.size());
+  OwnedBlocks state = grown_for(empty(), keys.size());
   const std::uint32_t growth = state->view.geometry.growth;
   Filter built = filled(std::move(state), keys, outcomes, tasks, false);
   if (growth == 0 || built.size() == keys.size()) return built;
@@ -339,7 +339,7 @@ Filter build_in_bulk(const Options& options, KeySpan keys, std::span<Outcome> ou
   const std::uint64_t count = built.size();
   state = empty();
   if (doubled_for(*state, count).first.growth == growth) return built;
-  FilterAccess::take(std::move(built)).reset();
+  FilterAccess::take(std::move(built)) = nullptr;
   state = grown_for(std::move(state), count);
   OneThread again;  // what `tasks` keep is the first build's memory
   return filled(std::move(state), keys, outcomes, again, false);

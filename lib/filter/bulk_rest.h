@@ -38,7 +38,7 @@ template <class L>
 class BulkRest {
  public:
   // `gives_up`: as fill_in_bulk does.
-  BulkRest(std::unique_ptr<Blocks>& state, KeySpan keys, std::span<Outcome> outcomes, bool gives_up)
+  BulkRest(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, bool gives_up)
       : state_(state), view_(state->view), keys_(keys), outcomes_(outcomes), gives_up_(gives_up) {}
 
   // Stores the leavers and leftovers of all ranges, or adds them to the refused.
@@ -155,7 +155,7 @@ class BulkRest {
     return located(alternate_of(view_.geometry, {key >> 20, 0, pair & 0xffff, pair >> 16}), pair);
   }
 
-  std::unique_ptr<Blocks>& state_;
+  OwnedBlocks& state_;
   const BlocksView view_;  // as the build began
   KeySpan keys_;
   std::span<Outcome> outcomes_;

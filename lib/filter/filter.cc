@@ -88,7 +88,7 @@ struct Lookup {
   }
 };
 
-std::unique_ptr<Blocks> make_state(const Options& options) {
+OwnedBlocks make_state(const Options& options) {
   const Size size = decide_size(options);
   return make_blocks({size.bits, {size.blocks, 0}, options.seed, size.capacity, size.max_capacity},
                      options.memory);
@@ -106,7 +106,7 @@ double covered_part(int bits, const Geometry& geometry, std::uint64_t block, std
 
 }  // namespace
 
-std::unique_ptr<Blocks> make_blocks(const Shape& shape, std::pmr::memory_resource* memory) {
+OwnedBlocks make_blocks(const Shape& shape, std::pmr::memory_resource* memory) {
   const std::uint64_t head = shape.head_blocks();
   auto made =
       std::make_unique<Blocks>(shape, Storage::allocate(head + shape.stored_blocks(), memory),

@@ -21,8 +21,7 @@ namespace {
 
 // A filter like `state`, in fresh memory from the same source, but with this geometry and capacity,
 // and without keys.
-std::unique_ptr<Blocks> fresh(const Blocks& state, const Geometry& geometry,
-                              std::uint64_t capacity) {
+OwnedBlocks fresh(const Blocks& state, const Geometry& geometry, std::uint64_t capacity) {
   Shape shape = state.shape();
   shape.geometry = geometry;
   shape.capacity = capacity;
@@ -122,7 +121,7 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
 
 }  // namespace
 
-std::unique_ptr<Blocks> grown(const Blocks& state) {
+OwnedBlocks grown(const Blocks& state) {
   const Geometry& geometry = state.view.geometry;
   if (!can_grow(state.bits, geometry)) return nullptr;
   const Geometry doubled{geometry.base_blocks, geometry.growth + 1};
@@ -143,13 +142,13 @@ std::pair<Geometry, std::uint64_t> doubled_for(const Blocks& empty, std::uint64_
   return {geometry, capacity};
 }
 
-std::unique_ptr<Blocks> grown_for(std::unique_ptr<Blocks> empty, std::uint64_t keys) {
+OwnedBlocks grown_for(OwnedBlocks empty, std::uint64_t keys) {
   const auto [geometry, capacity] = doubled_for(*empty, keys);
   return geometry.growth == empty->view.geometry.growth ? std::move(empty)
                                                         : fresh(*empty, geometry, capacity);
 }
 
-std::unique_ptr<Blocks> grown_if_possible(const Blocks& state) noexcept {
+OwnedBlocks grown_if_possible(const Blocks& state) noexcept {
   try {
     if (auto doubled = grown(state)) return doubled;
   } catch (const std::bad_alloc&) {
@@ -158,7 +157,7 @@ std::unique_ptr<Blocks> grown_if_possible(const Blocks& state) noexcept {
   return nullptr;
 }
 
-bool try_to_grow(std::unique_ptr<Blocks>& state, std::uint64_t keys) noexcept {
+bool try_to_grow(OwnedBlocks& state, std::uint64_t keys) noexcept {
   if (state->patience.waits(keys)) return false;
   auto doubled = grown_if_possible(*state);
   if (!doubled) return false;
@@ -186,8 +185,8 @@ bool can_merge(const Shape& into, const Shape& other, std::string* why) {
   return false;
 }
 
-std::unique_ptr<Blocks> merged(const Blocks& into, const Blocks& other, Copies copies,
-                               std::uint64_t& left_out) {
+OwnedBlocks merged(const Blocks& into, const Blocks& other, Copies copies,
+                   std::uint64_t& left_out) {
   std::string why;
   if (!can_merge(into.shape(), other.shape(), &why)) throw std::invalid_argument(why);
   const std::uint64_t keys = into.size + other.size;
@@ -200,18 +199,18 @@ std::unique_ptr<Blocks> merged(const Blocks& into, const Blocks& other, Copies c
   return made;
 }
 
-std::unique_ptr<Blocks> empty_copy(const Blocks& state) {
+OwnedBlocks empty_copy(const Blocks& state) {
   return make_blocks(state.shape(), state.storage.memory());
 }
 
-std::unique_ptr<Blocks> full_copy(const Blocks& state) {
+OwnedBlocks full_copy(const Blocks& state) {
   auto made = empty_copy(state);
   copy_blocks(state, *made);
   made->size = state.size;
   return made;
 }
 
-std::unique_ptr<Blocks> ready_for_copy(const Shape& shape, std::pmr::memory_resource* memory) {
+OwnedBlocks ready_for_copy(const Shape& shape, std::pmr::memory_resource* memory) {
   auto made = make_blocks(shape, memory);
   made->storage.touch();
   return made;

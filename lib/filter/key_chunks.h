@@ -14,7 +14,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "lib/kernels/kernels.h"
@@ -45,8 +44,7 @@ class KeyChunks {
  public:
   // All keys, or those at the positions of a selection, which must lie inside. A chunk's part of it
   // is not read again after next() has returned.
-  KeyChunks(KeySpan keys, std::uint64_t seed,
-            std::optional<std::span<const std::uint32_t>> selection = {})
+  KeyChunks(KeySpan keys, std::uint64_t seed, internal::Selection selection = {})
       : keys_(keys),
         seed_(seed),
         end_(selection ? selection->size() : keys.size()),
@@ -108,7 +106,7 @@ class KeyChunks {
   KeySpan keys_;
   std::uint64_t seed_;
   std::size_t end_;
-  std::optional<std::span<const std::uint32_t>> selection_;
+  internal::Selection selection_;
   std::size_t first_ = 0;
   Inputs inputs_;
   std::array<std::uint64_t, kChunk> buffer_;

@@ -21,7 +21,7 @@ namespace {
 
 using State = Maplet::State;
 
-std::unique_ptr<Blocks> empty_table(const MapletOptions& options) {
+OwnedBlocks empty_table(const MapletOptions& options) {
   const Size size = decide_maplet_size(options.capacity, options.max_capacity);
   return make_blocks({size.bits, {size.blocks, 0}, options.seed, size.capacity, size.max_capacity},
                      options.memory);

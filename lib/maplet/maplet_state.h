@@ -34,18 +34,18 @@ Table<MapletLayout, Locks> maplet_table(const Blocks& state, Locks locks = Locks
 }
 
 struct Maplet::State : ConcurrentFilter::State {
-  explicit State(std::unique_ptr<Blocks>&& table) : ConcurrentFilter::State(std::move(table)) {}
+  explicit State(OwnedBlocks&& table) : ConcurrentFilter::State(std::move(table)) {}
 
   const MapletKernels& kernels = maplet_kernels();
 };
 
 struct MapletAccess {
-  static Maplet make(std::unique_ptr<Blocks> table) {
+  static Maplet make(OwnedBlocks table) {
     return Maplet(std::make_unique<Maplet::State>(std::move(table)));
   }
   static const Maplet::State& state(const Maplet& maplet) { return *maplet.state_; }
   // The table, for whoever alone has the maplet.
-  static std::unique_ptr<Blocks> release(Maplet&& maplet) {
+  static OwnedBlocks release(Maplet&& maplet) {
     const Maplet own = std::move(maplet);
     return own.state_->release();
   }

@@ -44,7 +44,7 @@ struct MappedMaplet::State : Mapped {
   const MapletKernels& kernels = maplet_kernels();
 };
 
-MappedMaplet::MappedMaplet(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+MappedMaplet::MappedMaplet(internal::OwnedState<State> state) noexcept : state_(std::move(state)) {}
 MappedMaplet::MappedMaplet(MappedMaplet&& other) noexcept = default;
 MappedMaplet& MappedMaplet::operator=(MappedMaplet&& other) noexcept = default;
 MappedMaplet::~MappedMaplet() = default;

@@ -88,8 +88,7 @@ T* kept(sqlite3_context* context, int number) {
   return static_cast<T*>(sqlite3_get_auxdata(context, number));
 }
 
-// Null if SQLite does not keep them.
-StatementFilters* statement_filters(sqlite3_context* context);
+StatementFilters* statement_filters(sqlite3_context* context);  // null if SQLite does not keep them
 // The filter behind a handle; null if the value is none. Throws Refusal where it is not there.
 const Opened* opened_of(sqlite3_context* context, sqlite3_value* value);
 

@@ -243,7 +243,7 @@ Store Store::open(const std::filesystem::path& folder, const StoreOptions& optio
   return State::open(open_system_disk(folder, options.create && !options.read_only), options, {});
 }
 
-Store::Store(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Store::Store(internal::OwnedState<State> state) : state_(std::move(state)) {}
 Store::Store(Store&& other) noexcept = default;
 Store& Store::operator=(Store&& other) noexcept = default;
 Store::~Store() = default;

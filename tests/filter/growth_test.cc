@@ -226,7 +226,7 @@ TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
     EXPECT_TRUE(filter.insert(key));
   const auto clean = block_bytes(filter);
   const Blocks& state = FilterAccess::blocks(filter);
-  const auto bytes_of = [](std::unique_ptr<Blocks> made) {
+  const auto bytes_of = [](OwnedBlocks made) {
     return block_bytes(FilterAccess::make(std::move(made)));
   };
   std::uint64_t left_out = 0;

@@ -284,7 +284,3 @@ class InfoAndFileTest(ExtensionCase):
         path = self.write("f.nest", blob)
         self.refused("do not match their checksum", "SELECT nestline_contains(nestline_file(?), 1)", (path,))
         self.refused("do not match their checksum", "SELECT nestline_merge(nestline_file(?))", (path,))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -244,7 +244,3 @@ class ShellTest(ExtensionCase):
                                  capture_output=True, cwd=self.folder)
         self.assertEqual(printed.stderr, "")
         self.assertEqual(printed.stdout, "2000\n2000\n1\n2000\n7\n3000\n")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,17 +3,32 @@
 #define NESTLINE_INTERNAL_ANSWERS_H_
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <variant>
 
 namespace nestline::internal {
 
+// Positions, or nothing. As std::optional, without its header.
+class Selection {
+ public:
+  Selection() = default;
+  Selection(std::span<const std::uint32_t> positions)  // NOLINT: as optional converts
+      : positions_(positions), given_(true) {}
+
+  explicit operator bool() const { return given_; }
+  const std::span<const std::uint32_t>& operator*() const { return positions_; }
+  const std::span<const std::uint32_t>* operator->() const { return &positions_; }
+
+ private:
+  std::span<const std::uint32_t> positions_;
+  bool given_ = false;
+};
+
 struct Answers {
   // A byte for each key, a bit for each key, or the positions of the keys that are found.
   std::variant<std::span<std::uint8_t>, std::span<std::uint64_t>, std::span<std::uint32_t>> to;
   // The positions of the keys that are looked up; without it, all are.
-  std::optional<std::span<const std::uint32_t>> selection = {};
+  Selection selection = {};
 };
 
 }  // namespace nestline::internal

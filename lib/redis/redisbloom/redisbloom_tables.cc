@@ -156,7 +156,6 @@ bool RedisBloomTables::append_clear() {
   return true;
 }
 
-// The next table that the header describes, still without memory.
 RedisBloomTables::Table RedisBloomTables::next_table() const {
   Table table;
   table.buckets = *header_.buckets_of(tables_.size());

@@ -35,7 +35,6 @@ namespace nestline::redis {
 /// MurmurHash64A, Austin Appleby's 64-bit MurmurHash2, the same on every machine. O(length).
 std::uint64_t murmur_hash64a(std::string_view bytes, std::uint64_t seed) noexcept;
 
-/// What is known of all tables together.
 struct RedisBloomHeader {
   std::uint64_t items = 0;    ///< At most as many as there are slots.
   std::uint64_t buckets = 0;  ///< Of table 0: a power of two, at most 2^55.
@@ -59,8 +58,7 @@ std::array<std::byte, kRedisBloomHeaderBytes> write_header(const RedisBloomHeade
 /// The tables. Not safe for concurrent use; const members may run together.
 class RedisBloomTables {
  public:
-  /// No tables.
-  RedisBloomTables() = default;
+  RedisBloomTables() = default;  ///< No tables.
   /// Empty tables as in the header, in one block of memory, touched as slots arrive and freed with
   /// the last table. `memory` as Options::memory. Throws std::invalid_argument, std::bad_alloc.
   explicit RedisBloomTables(const RedisBloomHeader& header,
@@ -70,7 +68,6 @@ class RedisBloomTables {
                                 std::pmr::memory_resource* memory = nullptr);
   /// Adds the next of the header's tables, empty. False when all are there. Throws std::bad_alloc.
   bool append_clear();
-  /// Whether all of the header's tables are there.
   [[nodiscard]] bool is_whole() const noexcept { return tables_.size() == header_.tables; }
   [[nodiscard]] bool empty() const noexcept { return tables_.empty(); }
   /// The header as it is now: items, deletes and tables change with erase and compact.
@@ -107,8 +104,7 @@ class RedisBloomTables {
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// Where the slots lie: what the constructor or begin was given.
   [[nodiscard]] std::pmr::memory_resource* memory() const noexcept { return memory_; }
-  /// A copy. Throws std::bad_alloc.
-  [[nodiscard]] RedisBloomTables copy() const;
+  [[nodiscard]] RedisBloomTables copy() const;  ///< A copy. Throws std::bad_alloc.
 
  private:
   struct Table {

@@ -39,8 +39,7 @@ class Batch;
 // most at any time, and a worker schedules the next one. Other events come in between.
 class Turns final : public Work {
  public:
-  // By any thread.
-  void add(Batch& batch) noexcept;
+  void add(Batch& batch) noexcept;  // by any thread
   // In a worker.
   void run(std::uint32_t) noexcept override { (void)api.EventLoopAddOneShot(serve, this); }
 

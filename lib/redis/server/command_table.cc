@@ -106,7 +106,6 @@ struct Entry {
   const char* complexity;
 };
 
-// Complexities.
 constexpr char kPerItem[] = "O(g), g generations";
 constexpr char kPerItems[] = "O(n * g), n items, g generations";
 constexpr char kPerHashes[] = "O(n * g), n hashes, g generations";

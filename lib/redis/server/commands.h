@@ -13,14 +13,7 @@
 #ifndef NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 #define NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "lib/redis/server/module_api.h"
 #include "lib/redis/value/value.h"
@@ -50,7 +43,6 @@ struct Call {
   [[nodiscard]] String* key() const { return arguments[1]; }
   [[nodiscard]] std::string_view item(int i) const { return text(arguments[i]); }
 };
-// The arguments from this one on.
 std::vector<std::string_view> items_of(const Call& call, int first = 2);
 using CommandBody = int(const Call& call);
 CommandBody reserve, add, add_unique, insert, insert_unique, exists, exists_many, count,
@@ -115,8 +107,7 @@ struct KeptValue {
   std::unique_ptr<WindowedValue, End> windowed;
 };
 
-// What register_data_type got from the server.
-Type* data_type();
+Type* data_type();  // what register_data_type got from the server
 // False, with a line in the log, when the server refuses.
 bool register_data_type(Context* context);
 
@@ -179,11 +170,11 @@ struct Counters {
 };
 extern Counters counters;
 
-// Counts the outcome of adding an item.
 void count_outcome(Outcome outcome);
 // False, with a line in the log, when the server refuses.
 bool register_info_section(Context* context);
-// Whether the command comes from a primary or an append-only file; from the latter.
+// Whether the command comes from a primary or an append-only file; or from the latter, whose time
+// the steady clock does not know.
 bool is_replayed(const Call& call);
 inline bool is_loading(const Call& call) {
   return (api.GetContextFlags(call.context) & kContextLoading) != 0;
@@ -197,7 +188,8 @@ inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
 // What additions by clients keep to. Replayed items have no limits.
 Limits limits_for_clients();
 
-// The outcome of add(limits), counted; a replayed item that clients' limits refuse gets none.
+// The outcome of add(limits), counted: without limits where those of clients refuse a replayed item
+// (asked last, since that takes time).
 template <typename Add>
 Outcome within_limits(const Call& call, const Add& add) {
   Outcome outcome = add(limits_for_clients());

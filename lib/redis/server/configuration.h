@@ -31,7 +31,6 @@ inline constexpr long long kMaxIterations = 65535;
 inline constexpr long long kMaxExpansion = 32768;
 inline constexpr long long kMaxExpansions = 65536;
 inline constexpr long long kMaxThreadItems = 1ll << 30;
-// As it is now.
 const Configuration& configuration();
 // The largest value that cf-bucket-size and the option BUCKETSIZE may have now.
 long long most_bucket_size();

@@ -221,7 +221,7 @@ bool make_within_memory(const Call& call, const Make& make) {
   return false;
 }
 
-// Makes a key's filter as `maker` does and replicates CF.RESERVE; or replies why not: null.
+// Makes a filter as `maker` does for the key and replicates CF.RESERVE. Null: it replied why not.
 CuckooValue* create(const Call& call, OpenedKey& key, const Settings& settings, Maker maker) {
   std::unique_ptr<CuckooValue> made;
   const bool is_made = make_within_memory(call, [&] {

@@ -28,7 +28,6 @@ namespace {
 constexpr int kEncodingVersion = 4;
 Type* registered = nullptr;
 const KeptValue& kept(const void* value) { return *static_cast<const KeptValue*>(value); }
-// Calls use(filter) with the one of both kinds that it is.
 template <typename Use>
 auto on(const void* value, const Use& use) {
   const KeptValue& one = kept(value);

@@ -31,8 +31,7 @@ CuckooValue* whole_filter(const Call& call, const OpenedKey& key,
   return nullptr;
 }
 
-// A command's reply, and the hashes, whose bit is 1, that are replicated. Takes all memory at
-// first.
+// A command's reply, and the hashes to replicate: those with bit 1. Takes all its memory at first.
 class Done {
  public:
   explicit Done(const HashString& hashes) : hashes_(hashes), bits_(bit_bytes(hashes.size())) {
@@ -86,7 +85,6 @@ void add_chunks(const HashString& hashes, const Add& add, const Take& take) {
   });
 }
 
-// See windowed.cc.
 int add_windowed(const Call& call, WindowedValue& value, const HashString& hashes,
                  const char* event) {
   if (refuse_incomplete(call, value)) return kOk;

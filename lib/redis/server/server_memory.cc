@@ -56,7 +56,6 @@ void clear(std::byte* memory, std::size_t size) {
 
 WithinMaxmemory* limit = nullptr;
 
-// The bytes that maxmemory leaves.
 std::uint64_t room_of_server(Context* context, Unlimited unlimited) {
   constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
   ServerInfo* const info = api.GetServerInfo(context, "memory");

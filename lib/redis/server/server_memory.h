@@ -5,8 +5,6 @@
 #ifndef NESTLINE_LIB_REDIS_SERVER_SERVER_MEMORY_H_
 #define NESTLINE_LIB_REDIS_SERVER_SERVER_MEMORY_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <new>
 #include <optional>
 
@@ -46,8 +44,7 @@ class WithinMaxmemory {
   ~WithinMaxmemory();
   WithinMaxmemory(const WithinMaxmemory&) = delete;
   WithinMaxmemory& operator=(const WithinMaxmemory&) = delete;
-  // Counts `bytes` as taken. Throws AboveMaxmemory.
-  void take(std::size_t bytes);
+  void take(std::size_t bytes);  // Counts `bytes` as taken. Throws AboveMaxmemory.
 
  private:
   Context* context_;

@@ -16,7 +16,7 @@ constexpr std::int64_t kMillisecond = 1000;
 constexpr std::int64_t kSecond = 1'000'000;
 // How long one call of the timer works; then commands have their turn.
 constexpr std::int64_t kTurn = 200;
-// Visits leave no trace in times of use, events and statistics (which Redis 7.0 has for reads).
+// Visits leave no trace in times of use, events and statistics. Redis 7.0 counts all but writes.
 constexpr int kUnseen = kWrite | kNoTouch | kNoNotify | kNoStats;
 // The ticks in which everything dies.
 constexpr std::int64_t kAllTicks = WindowedValue::kLife + 1;

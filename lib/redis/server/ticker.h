@@ -41,16 +41,12 @@
 #ifndef NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 #define NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 
-#include <cstdint>
-#include <string_view>
-
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/module_api.h"
 
 namespace nestline::redis {
 
-// Blocks of a slice: 256 KiB.
-inline constexpr std::uint64_t kSweepSlice = 4096;
+inline constexpr std::uint64_t kSweepSlice = 4096;  // blocks of a slice: 256 KiB
 // Before all else here. The timer begins with the first value.
 void register_ticker(Context* context);
 // The value is at this key. Does nothing where that is known.

@@ -81,8 +81,7 @@ class Workers {
   std::vector<std::shared_ptr<Thread>> threads_;
 };
 
-// Those of the module. Lives as long as the process.
-Workers& workers() noexcept;
+Workers& workers() noexcept;  // Those of the module. Lives as long as the process.
 
 }  // namespace nestline::redis
 

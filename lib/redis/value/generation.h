@@ -12,14 +12,11 @@
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_H_
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <memory_resource>
 #include <span>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "lib/embed/bytes.h"
 #include "lib/embed/lineage.h"
@@ -145,7 +142,6 @@ struct GenerationShape {
 /// Whether a filter of this shape with this many keys can exist.
 bool is_valid(const GenerationShape& shape, std::uint64_t keys);
 
-/// See the head of this file.
 class Generation {
  public:
   /// Empty. `seed` is the value's; `memory` as Options::memory. Throws std::bad_alloc.
@@ -164,7 +160,6 @@ class Generation {
   [[nodiscard]] int bits() const noexcept { return filter_shape_.bits; }
   [[nodiscard]] unsigned growth() const noexcept { return filter_shape_.geometry.growth; }
   [[nodiscard]] std::uint64_t capacity() const noexcept { return filter_shape_.capacity; }
-  /// Fingerprints in it.
   [[nodiscard]] std::uint64_t size() const noexcept {
     return shared_ ? shared_.keys() : filter_.size();
   }
@@ -172,14 +167,12 @@ class Generation {
   [[nodiscard]] double expected_fpr() const noexcept {
     return with_filter([](const auto& filter) { return filter.expected_fpr(); });
   }
-  /// Bytes of its blocks.
   [[nodiscard]] std::size_t block_bytes() const noexcept { return filter_shape_.stored_bytes(); }
   /// Bytes that it takes besides this object.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   [[nodiscard]] GenerationShape shape() const noexcept;
 
   // As those of a Filter.
-
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
     return shared_ ? shared_.filter().may_contain(hash) : filter_.may_contain(hash);
   }
@@ -190,7 +183,6 @@ class Generation {
                         std::span<std::uint64_t> bitmap) const {
     with_filter([&](const auto& filter) { filter.may_contain_bits(hashes, bitmap); });
   }
-  /// Copies of the item.
   [[nodiscard]] unsigned count(std::uint64_t hash) const noexcept {
     if (!may_contain(hash)) return 0;
     return with_filter([&](const auto& filter) { return filter.count(hash); });
@@ -238,7 +230,6 @@ class Generation {
 
  private:
   Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept;
-  // Calls use(filter) with the filter of the present mode.
   template <typename Use>
   std::invoke_result_t<Use, const Filter&> with_filter(const Use& use) const {
     return shared_ ? use(std::as_const(shared_.filter())) : use(filter_);

@@ -1,4 +1,4 @@
-// The generations of a value as a list, oldest first: how it becomes longer, one of two, shorter.
+// The generations of a value as a list, oldest first: how it grows, unites with another, shrinks.
 //
 // A family is related generations, next to each other: one filter for counts and erases.
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_
@@ -6,12 +6,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <memory_resource>
-#include <span>
-#include <vector>
 
 #include "lib/redis/value/generation.h"
 
@@ -30,23 +25,20 @@ void for_each_family(std::span<Each> generations, Visit&& visit) {
   }
 }
 
-/// The family of the newest generation.
 std::span<const Generation> newest_family(std::span<const Generation> generations) noexcept;
-/// The units of all members together.
 std::uint64_t units_of(std::span<const Generation> family) noexcept;
 /// Copies of the item that the family seems to hold.
 std::uint64_t count_in(std::span<const Generation> family, std::uint64_t hash) noexcept;
 /// Removes one copy; false when there is none. Only for items that are in the family.
 bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept;
 
-/// New, empty members for a family: those of compact_growths, and a spare one
-/// that has not doubled. None if that saves neither memory nor members. Throws std::bad_alloc.
+/// New, empty members for a family: those of compact_growths, and a spare one that has not doubled.
+/// None if that saves neither memory nor members. Throws std::bad_alloc.
 std::vector<Generation> compact_members(std::span<const Generation> family, std::uint64_t seed,
                                         std::pmr::memory_resource* memory);
 
-/// Moves a family's members into those that compact_members made for it. Copies beyond what one
-/// filter holds go to the spare one, dropped if it stays empty, or stay in as few old ones as
-/// possible.
+/// Moves a family's members into those that compact_members made. Copies beyond what one filter
+/// holds go to the spare one, dropped if it stays empty, or stay in as few old ones as can be.
 void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh) noexcept;
 
 /// Appends one: a member of the newest family, or else the first of a new family. `first` is the
@@ -63,8 +55,7 @@ std::vector<Generation> united(std::span<const Generation> ours, std::span<const
 bool drop_empty(std::vector<Generation>& generations,
                 std::size_t most_bytes = std::numeric_limits<std::size_t>::max()) noexcept;
 
-/// The most hashes of one find_in.
-inline constexpr std::size_t kMaxHashes = 1024;
+inline constexpr std::size_t kMaxHashes = 1024;  ///< The most hashes of one find_in.
 /// Calls each(offset, length) for one chunk of at most kMaxHashes after the other.
 template <typename Each>
 void in_chunks(std::size_t size, const Each& each) {
@@ -74,7 +65,6 @@ void in_chunks(std::size_t size, const Each& each) {
 /// Looks up the hashes in all of these, newest first: out[i] is 1 if one shows hashes[i], else 0.
 void find_in(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out);
-/// The same in shared filters.
 void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out);
 
@@ -86,7 +76,8 @@ inline constexpr std::uint16_t kInSeveral = 65534;  ///< Or it is only shown by 
 /// The same for at most kMaxHashes.
 void places_alone(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
                   std::span<std::uint16_t> places);
-/// The first generation that shows the item and the first of another family; if none below 256, 0.
+/// The first generation that shows the item, and the first of another family; 0, 0 if not below
+/// 256.
 [[nodiscard]] std::array<std::uint8_t, 2> two_places(std::span<const Generation> generations,
                                                      std::uint64_t hash) noexcept;
 

@@ -18,8 +18,8 @@
 // A filter doubles in place only while it has at most kMaxBytesToDouble, since the server waits for
 // it. A further generation is a member of the newest family as long as that may grow, with
 // expansion / 2 times its room so far; a new family begins with room for expansion / 2 times the
-// present items. So with expansion 1 a third of the memory at most is unused; two generations
-// double the room.
+// present items. So expansion 1 leaves at most a third of the memory unused; two generations double
+// the room.
 //
 // Rates are compared as whole billionths, so that every machine makes the same decisions.
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_PLAN_H_
@@ -36,8 +36,7 @@ namespace nestline::redis {
 struct Settings {
   /// Items to make room for at the beginning, 1 to 2^40. With expansion 0 it takes no more.
   std::uint64_t capacity = 1024;
-  /// Wanted false-positive rate of it all, from lowest_error() to below 1. 0: RedisBloom's at
-  /// first.
+  /// Wanted false-positive rate of it all, lowest_error() to below 1. 0: RedisBloom's at first.
   double error = 0;
   /// 1 to 255. RedisBloom's slots a bucket; here only the default rate depends on it.
   std::uint16_t bucket_size = 2;
@@ -61,10 +60,8 @@ inline constexpr std::uint64_t kMinFurtherCapacity = 256;
 inline constexpr std::uint64_t kMaxFurtherCapacity = std::uint64_t{1} << 31;
 /// Doublings that a further family must allow, so that there are few families.
 inline constexpr unsigned kMinDoublings = 3;
-/// A rate in billionths.
-using Billionths = std::uint64_t;
+using Billionths = std::uint64_t;  ///< A rate in billionths.
 
-/// What a new generation will be.
 struct GenerationPlan {
   int bits;
   std::uint64_t capacity;
@@ -80,8 +77,7 @@ void check(const Settings& settings);
 Settings normalized(Settings settings);
 /// The lowest error rate that settings may have: with expansion 0, and with any other.
 double lowest_error(std::uint16_t expansion);
-/// The promise P.
-double promised_fpr(const Settings& settings);
+double promised_fpr(const Settings& settings);  ///< The promise P.
 /// The rate of a full filter of this width after this many doublings.
 Billionths rate_when_full(int bits, unsigned growth);
 /// The next generation, for `capacity` items, after others whose rates sum up to `used`.

@@ -25,7 +25,6 @@ inline constexpr std::size_t kHashBytes = 8;
 /// Bytes of this many answers as bits.
 constexpr std::size_t bit_bytes(std::size_t answers) { return (answers + 7) / 8; }
 
-/// A view of a string of hashes.
 class HashString {
  public:
   /// The most hashes of a chunk; a multiple of 8, so that the bits of a chunk begin with a byte.
@@ -38,9 +37,7 @@ class HashString {
         "hashes take 8 bytes each: send a string whose length is a multiple of 8, and not 0");
   }
 
-  /// How many hashes there are.
   [[nodiscard]] std::size_t size() const noexcept { return bytes_.size() / kHashBytes; }
-  /// The bytes of all hashes.
   [[nodiscard]] std::string_view bytes() const noexcept { return bytes_; }
   /// Copies the hashes from number `first` on; there must be as many as `hashes` takes.
   void read(std::size_t first, std::span<std::uint64_t> hashes) const noexcept {

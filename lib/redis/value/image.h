@@ -36,13 +36,7 @@
 #ifndef NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 #define NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 #include "lib/redis/value/generation.h"
@@ -75,7 +69,6 @@ struct ImageGeneration {
   std::uint64_t keys;
 };
 
-/// The contents of a head.
 struct ImageHead {
   Settings settings;
   std::uint64_t deletes = 0;
@@ -105,7 +98,6 @@ class Areas {
   [[nodiscard]] std::optional<PiecePlace> at(std::uint64_t iterator) const;
   /// Whether there is such a piece; for the ledger, whether there can be one.
   [[nodiscard]] bool have(const PiecePlace& place) const;
-  /// The iterator of the piece after this one.
   [[nodiscard]] std::uint64_t iterator_after(const PiecePlace& place) const;
 
  private:

@@ -11,8 +11,7 @@
 // together show fewer than -n copies, the rest are in that one. Erasing others brings that about,
 // so entries are looked at again in turn, from the cursor on, by hash: the same everywhere.
 //
-// For speed alone, in no image: tallies, to find most hashes without entry, and the next one's
-// place.
+// For speed alone, in no image: tallies, which show that most hashes have no entry; the next place.
 #ifndef NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
 #define NESTLINE_LIB_REDIS_VALUE_LEDGER_H_
 
@@ -121,8 +120,7 @@ class Ledger {
     if (entries_.empty() || tallies_.has_none(hash)) return 0;
     return find_copies(hash);
   }
-  /// The sum of all n. O(1).
-  [[nodiscard]] std::int64_t total() const noexcept { return total_; }
+  [[nodiscard]] std::int64_t total() const noexcept { return total_; }  ///< The sum of all n. O(1).
   /// Adds `change` to the hash's n, and the other hash. Throws std::bad_alloc for a new entry only.
   [[gnu::noinline]] void add(std::uint64_t hash, std::int64_t change,
                              std::optional<std::uint64_t> redisbloom_hash = std::nullopt) {
@@ -133,7 +131,8 @@ class Ledger {
     if (redisbloom_hash) entry.set_redisbloom_hash(*redisbloom_hash);
     if (entry.copies == 0) drop(place);
   }
-  /// An entry with n = 0 if there is none: the next add cannot fail. Throws std::bad_alloc.
+  /// Makes an entry with n = 0 if there is none, so that the next add cannot fail; drop_prepared
+  /// must follow. Throws std::bad_alloc.
   void prepare(std::uint64_t hash) { put(hash); }
   void drop_prepared(std::uint64_t hash) noexcept {
     const auto entry = entries_.find(hash);

@@ -1,4 +1,4 @@
-// The value of a key of the CF.* commands, without a server: a cuckoo filter that grows, or tables.
+// The value of a key of the CF.* commands, without a server: a growing cuckoo filter, maybe tables.
 //
 //   generations   nestline filters, oldest first. New items go to the newest, or to an older one
 //                 that has room again. It doubles in place as generation_plan.h decides, from
@@ -19,17 +19,6 @@
 #ifndef NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 #define NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <memory_resource>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/image.h"
@@ -38,14 +27,13 @@ namespace nestline::redis {
 
 class View;  // view.h
 
-// How an add or update ended: as an insert, `full` at expansion 0 and `capacity`, or one of these.
+// How an add or update ended: as an insert (`full`: expansion 0, `capacity` items are in it), or:
 
 /// A further generation is needed, and there are as many as the call allows.
 inline constexpr Outcome kTooMany{std::uint8_t{16}};
 /// Memory for growth or for the ledger cannot be had.
 inline constexpr Outcome kNoMemory{std::uint8_t{17}};
-/// update: the old item is not in it.
-inline constexpr Outcome kMissing{std::uint8_t{18}};
+inline constexpr Outcome kMissing{std::uint8_t{18}};  ///< update: the old item is not in it.
 
 /// Whether an item is added a second time.
 enum class Unless : std::uint8_t {
@@ -53,10 +41,10 @@ enum class Unless : std::uint8_t {
   present,  ///< Not where it is found.
 };
 
-/// The most generations that a value may have.
 inline constexpr std::uint64_t kMaxGenerations = 65535;
 
-/// What an add keeps to, and so ends as too_many or full: replicas, with what was added, need none.
+/// What an add keeps to. It decides only whether kTooMany or `full` refuses, so replicas, which get
+/// just what was added, may go without.
 struct Limits {
   /// How many generations (not RedisBloom tables) a call that needs a further one may leave.
   std::uint64_t generations;
@@ -67,8 +55,7 @@ struct Limits {
       : generations(most_generations), capacity(keeps_capacity) {}
 };
 
-/// The highest count of a batch.
-inline constexpr std::uint64_t kMaxCounted = 255;
+inline constexpr std::uint64_t kMaxCounted = 255;  ///< The highest count of a batch.
 /// For items that have been acknowledged already.
 inline constexpr Limits kUnlimited{kMaxGenerations, false};
 
@@ -106,8 +93,7 @@ struct Chunk {
   std::vector<std::byte> bytes;
 };
 
-/// See the head of this file. Members that are not noexcept may throw std::bad_alloc; the value is
-/// then as it was.
+/// Members that are not noexcept may throw std::bad_alloc; the value is then as it was.
 class CuckooValue {
  public:
   /// An empty value. Throws std::invalid_argument with a sentence that names the setting and its
@@ -116,29 +102,30 @@ class CuckooValue {
   static std::unique_ptr<CuckooValue> create(const Settings& settings,
                                              std::pmr::memory_resource* memory = nullptr);
 
-  /// What create() and add() make of these items, but for places, in half the time; as create.
+  /// A value of these items: what create() and add() make but for places, in half the time. As
+  /// create.
   static std::unique_ptr<CuckooValue> build(const Settings& settings,
                                             std::span<const std::uint64_t> hashes);
 
-  /// A value of tables; `seed` is for generations to come. Throws std::invalid_argument for none.
+  /// A value of these tables; `seed`: of generations to come. Throws std::invalid_argument if none.
   static std::unique_ptr<CuckooValue> from_tables(RedisBloomTables tables, std::uint64_t seed);
   /// The empty value that RedisBloom makes for these settings: one table. Throws as create.
   static std::unique_ptr<CuckooValue> create_as_redisbloom(
       const Settings& settings, std::pmr::memory_resource* memory = nullptr);
 
-  // Each change is O(generations), but an add may double kMaxBytesToDouble: some milliseconds.
+  // Each change is O(generations); an add may also double a filter, in a few milliseconds.
 
   /// Adds one copy, or none where Unless::present and exists(item). Copies beyond 2k in a
   /// generation, k - 1 where their home is full, go to the ledger, without limit: 75 bytes an item.
   Outcome add(std::string_view item, const Limits& limits = {},
               Unless unless = Unless::never) noexcept;
-  /// The same in order: the fast form from 2 on. Throws std::invalid_argument for other lengths.
+  /// The same for many, in order, faster. Throws std::invalid_argument when the lengths differ.
   void add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
            std::span<Outcome> outcomes);
   /// The same for hashes. Throws std::invalid_argument also when there are tables of RedisBloom.
   void add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
            std::span<Outcome> outcomes);
-  /// Replaces one copy of `old_item` by `new_item`: adds, then erases; none unless stored.
+  /// Replaces one copy of `old_item` by `new_item`: adds, then erases. No change unless stored.
   Outcome update(std::string_view old_item, std::string_view new_item,
                  const Limits& limits = {}) noexcept;
 
@@ -175,9 +162,7 @@ class CuckooValue {
   void merge(const CuckooValue& other, std::uint64_t most_generations = kMaxGenerations);
 
   // Lookups.
-
-  /// False: certainly not in it.
-  [[nodiscard]] bool exists(std::string_view item) const noexcept;
+  [[nodiscard]] bool exists(std::string_view item) const noexcept;  ///< False: certainly not in it.
   /// The same for many: out[i] is 1 or 0. Throws std::invalid_argument when the lengths differ.
   void exists(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
   /// The same for hashes. Throws std::invalid_argument also when there are tables of RedisBloom.
@@ -196,7 +181,8 @@ class CuckooValue {
   [[nodiscard]] std::uint64_t deletes() const noexcept;
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::uint64_t generations() const noexcept { return generations_.size(); }
-  /// All figures. O(generations), with up to 4096 blocks of each for wanted rates, else 0.
+  /// All figures; rates are 0 unless wanted. O(generations), with up to 4096 blocks of each for
+  /// them.
   [[nodiscard]] Info info(bool wants_rates = true) const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// For the server's choice where to free it: MiB, filters and thousands of ledger entries.

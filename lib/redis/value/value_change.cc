@@ -8,10 +8,9 @@
 namespace nestline::redis {
 namespace {
 
-// From so many entries on, searches beside many copies are spared: until then some 20 ms on Zen 3.
+// From so many entries on, searches beside many copies are spared; the others take 20 ms on Zen 3.
 constexpr std::size_t kManyEntries = 512;
-// The first beside tables of RedisBloom.
-constexpr std::uint64_t kMinBesideTables = 1024;
+constexpr std::uint64_t kMinBesideTables = 1024;  // the first beside tables of RedisBloom
 // So many entries are looked at again by an erase that adds to one, so that they are settled faster
 // than they come; and by one of kTurnEvery others, by hash: a look costs as much as an erase.
 constexpr std::uint64_t kTurnEvery = 8;
@@ -59,9 +58,8 @@ void CuckooValue::add(std::span<const std::uint64_t> hashes, Unless unless, cons
 }
 
 // At most kMaxHashes; `items` are theirs, if there are tables. Most go to the newest generation,
-// whose memory is prefetched. Older ones are looked up in for all before the first is added: the
-// answers hold while those keep their items. The newest, which each item changes, is looked up in
-// turn.
+// whose memory is prefetched. Older ones are looked up in for all before the first is added:
+// answers hold while those keep their items. The newest, which items change, is looked up in turn.
 void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
                            std::span<const std::string_view> items, Unless unless,
                            const Limits& limits, std::span<Outcome> outcomes) {
@@ -109,8 +107,7 @@ Outcome CuckooValue::update(std::string_view old_item, std::string_view new_item
     return Outcome::stored;
   }
   try {
-    // So that erasing cannot fail once the new item is in.
-    ledger_.prepare(old_hashes.hash);
+    ledger_.prepare(old_hashes.hash);  // so that erasing cannot fail once the new item is in
   } catch (const std::bad_alloc&) {
     return kNoMemory;
   }
@@ -225,10 +222,9 @@ void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::ui
   }
 }
 
-// Erases from the front, at most kMaxHashes, and returns how many had their turn: all, unless the
-// generations became fewer. All are looked up first. An erase adds no slots: where an item is
-// not, it is not in its turn; where one generation alone shows it, no other does. Others erase
-// singly.
+// Erases from the front, at most kMaxHashes; returns how many had their turn: all, unless the
+// generations became fewer. All are looked up first. An erase adds no slots: where an item is not,
+// it is not in its turn; where one generation alone shows it, no other does. Others: singly.
 std::size_t CuckooValue::erase_some(std::span<const std::uint64_t> hashes,
                                     std::span<std::uint8_t> erased) {
   const std::size_t generations = generations_.size();

@@ -82,7 +82,6 @@ std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> b
   return value;
 }
 
-// A value with all that is in a head but its filters and tables.
 std::unique_ptr<CuckooValue> CuckooValue::from_settings(const ImageHead& head,
                                                         std::pmr::memory_resource* memory) {
   std::unique_ptr<CuckooValue> value(new CuckooValue(head.settings, memory));

@@ -47,17 +47,11 @@
 // Why a count is right at some instant. It is given only when `erases` is even and the same before
 // and after the chunk, and `lists` what it was when the View was made. With one generation it is
 // one filter's. With several, the chunk saw additions only: each filter's count rises by ones, so
-// their sum, though read one after the other, was the true sum at some instant in between. Slots
-// alone count at least the copies that were there: an item that the ledger named since had all in
-// slots before.
+// their sum, though read one after the other, was the true sum at some instant between. Slots alone
+// count at least the copies that were there: an item that the ledger named since had all in slots
+// before.
 #ifndef NESTLINE_LIB_REDIS_VALUE_VIEW_H_
 #define NESTLINE_LIB_REDIS_VALUE_VIEW_H_
-
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <span>
-#include <vector>
 
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/ledger.h"
@@ -67,8 +61,7 @@ namespace nestline::redis {
 /// See the head of this file. Any threads may look up at the same time, and any may destroy it.
 class View {
  public:
-  /// The most hashes of one call.
-  static constexpr std::size_t kMaxBatch = kMaxHashes;
+  static constexpr std::size_t kMaxBatch = kMaxHashes;  ///< The most hashes of one call.
   /// The most entries of a ledger that a View copies.
   static constexpr std::size_t kMaxNamed = 1024;
 

@@ -22,15 +22,6 @@
 #ifndef NESTLINE_LIB_REDIS_VALUE_WINDOWED_VALUE_H_
 #define NESTLINE_LIB_REDIS_VALUE_WINDOWED_VALUE_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <memory_resource>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "lib/embed/bytes.h"
 #include "lib/redis/value/image.h"
 #include "lib/redis/value/value.h"
@@ -38,13 +29,11 @@
 
 namespace nestline::redis {
 
-/// The longest window, in seconds.
-inline constexpr std::uint64_t kMaxWindow = 0xffffffff;
+inline constexpr std::uint64_t kMaxWindow = 0xffffffff;  ///< The longest window, in seconds.
 /// The last tick, at which time stands, and the last time.
 inline constexpr std::uint64_t kMaxTick = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 62;
 
-/// What a value is made for.
 struct WindowSettings {
   std::uint64_t capacity = 0;
   double error = 0;  ///< 0: that of ExpiringOptions.
@@ -52,7 +41,6 @@ struct WindowSettings {
   std::uint64_t window = 0;  ///< In seconds, 1 to kMaxWindow.
 };
 
-/// The contents of a head.
 struct WindowedHead {
   Shape shape;
   double error = 0;
@@ -67,7 +55,6 @@ struct WindowedHead {
   }
 };
 
-/// See the head of this file.
 class WindowedValue {
  public:
   /// Ticks that an item lives, unless its add says otherwise.
@@ -84,15 +71,12 @@ class WindowedValue {
   [[nodiscard]] std::int64_t tick_length() const noexcept;
 
   // Changes. Only of a value that is complete.
-
   /// As ExpiringFilter::insert.
   Outcome add(std::string_view item, unsigned life = kLife) noexcept;
   /// The same for each item in order. Throws std::invalid_argument for other lengths, unchanged.
   void add(std::span<const std::string_view> items, std::span<Outcome> outcomes);
-  /// The same for hashes.
   void add(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes);
-  /// Takes everything out; time stays. O(memory).
-  void clear() noexcept { filter_.clear(); }
+  void clear() noexcept { filter_.clear(); }  ///< Takes everything out; time stays. O(memory).
   /// Moves on to `tick`, which began at `time`. False, nothing being changed, if that is not later
   /// than now, or later than kMaxTick. O(memory), unless it is the next and unswept() is small.
   bool advance(std::uint64_t tick, std::uint64_t time);
@@ -102,11 +86,9 @@ class WindowedValue {
   void sweep(std::uint64_t blocks) noexcept;
 
   // Lookups.
-
   [[nodiscard]] bool exists(std::string_view item) const noexcept;
   /// The same for many: out[i] is 1 or 0. Throws std::invalid_argument when the lengths differ.
   void exists(std::span<const std::string_view> items, std::span<std::uint8_t> out) const;
-  /// The same for hashes.
   void exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
   [[nodiscard]] const ExpiringFilter& filter() const noexcept { return filter_; }
   [[nodiscard]] std::uint64_t window() const noexcept { return window_; }
@@ -120,11 +102,9 @@ class WindowedValue {
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// For the server's choice where to free it.
   [[nodiscard]] std::size_t free_effort() const noexcept { return 1 + (memory_bytes() >> 20); }
-  /// Another value of the same bytes. Throws std::bad_alloc. O(memory).
   [[nodiscard]] std::unique_ptr<WindowedValue> copy() const;
 
   // Images.
-
   /// Whether these bytes begin as a head of this kind does.
   static bool is_head(std::span<const std::byte> bytes) noexcept;
   /// Nothing when any byte is wrong.
@@ -135,7 +115,6 @@ class WindowedValue {
   [[nodiscard]] std::vector<std::byte> piece(std::uint64_t number) const;
   /// As CuckooValue::dump_chunk: 0 gives the head. Only pieces that have come.
   [[nodiscard]] Chunk dump_chunk(std::uint64_t iterator) const;
-  /// Calls each(chunk) for all of those.
   template <typename Each>
   void for_each_chunk(const Each& each) const {
     for (Chunk chunk = dump_chunk(0); chunk.next != 0; chunk = dump_chunk(chunk.next)) each(chunk);
@@ -155,7 +134,6 @@ class WindowedValue {
   std::optional<std::int64_t> begun;
   /// Ticks that passed before that, while the value was elsewhere; kept by whoever moves time on.
   unsigned owed = 0;
-  /// The time of the present tick.
   [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
 
  private:
@@ -183,8 +161,7 @@ class WindowedValue {
 };
 
 /// Puts a value together from the pieces of its image, as in an RDB file: head, and all pieces,
-/// also those to come. Takes little more memory than the bytes it was given. Not safe for
-/// concurrent use.
+/// also those to come. Takes little more memory than the bytes given. Not safe for concurrent use.
 class WindowedReader {
  public:
   explicit WindowedReader(std::pmr::memory_resource* memory = nullptr) : memory_(memory) {}

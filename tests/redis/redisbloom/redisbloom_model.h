@@ -14,8 +14,7 @@
 
 namespace nestline::redis {
 
-// The standard library's hash, which reads words in the machine's order; RedisBloom's:
-// little-endian.
+// The standard library's hash reads words in the machine's order; RedisBloom's are little-endian.
 inline std::uint64_t standard_murmur_hash64a(std::string bytes, std::uint64_t seed) {
   if constexpr (std::endian::native == std::endian::big) {
     for (auto rest = std::span(bytes); rest.size() >= 8; rest = rest.subspan(8)) {

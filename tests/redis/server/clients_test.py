@@ -3,7 +3,6 @@
 import os
 import pathlib
 import subprocess
-import unittest
 
 from module_case import ModuleCase
 from servers import PATIENCE
@@ -22,7 +21,3 @@ class ClientsTest(ModuleCase):
         )  # fmt: skip
         self.assertEqual(done.returncode, 0, done.stdout)
         self.assertRegex(done.stdout, r"(?m)^# pass 3$")
-
-
-if __name__ == "__main__":
-    unittest.main()

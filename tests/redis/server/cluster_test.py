@@ -9,18 +9,16 @@ from resp import Connection, Simple
 from servers import PATIENCE, wait_until
 
 # Each command with one key "K" (or several) in its place, and other arguments that fit.
-COMMANDS = [
-    ("CF.RESERVE", "K", 100), ("CF.ADD", "K", "x"), ("CF.ADDNX", "K", "x"),
-    ("CF.INSERT", "K", "CAPACITY", 100, "ITEMS", "x", "y"),
-    ("CF.INSERTNX", "K", "NOCREATE", "ITEMS", "x", "y"), ("CF.EXISTS", "K", "x"),
-    ("CF.MEXISTS", "K", "x", "y"), ("CF.COUNT", "K", "x"), ("CF.DEL", "K", "x"),
-    ("CF.MDEL", "K", "x", "y"), ("CF.CLEAR", "K"),
-    *((f"CF.{name}", "K", 8 * b"h")
-      for name in ("MEXISTSH", "MADDH", "MADDNXH", "MDELH", "MCOUNTH")),
-    ("CF.UPDATE", "K", "x", "y"),
-    ("CF.MERGE", "K", "K2", "K3"), ("CF.COMPACT", "K"), ("CF.INFO", "K"), ("CF.DEBUG", "K"),
-    ("CF.SCANDUMP", "K", 0), ("CF.LOADCHUNK", "K", 1, "x"), ("CF.ADVANCE", "K", 1),
-]  # fmt: skip
+COMMANDS = [("CF.RESERVE", "K", 100), ("CF.ADD", "K", "x"), ("CF.ADDNX", "K", "x"),
+            ("CF.INSERT", "K", "CAPACITY", 100, "ITEMS", "x", "y"),
+            ("CF.INSERTNX", "K", "NOCREATE", "ITEMS", "x", "y"), ("CF.EXISTS", "K", "x"),
+            ("CF.MEXISTS", "K", "x", "y"), ("CF.COUNT", "K", "x"), ("CF.DEL", "K", "x"),
+            ("CF.MDEL", "K", "x", "y"), ("CF.CLEAR", "K"),
+            *((f"CF.{name}", "K", 8 * b"h")
+              for name in ("MEXISTSH", "MADDH", "MADDNXH", "MDELH", "MCOUNTH")),
+            ("CF.UPDATE", "K", "x", "y"),
+            ("CF.MERGE", "K", "K2", "K3"), ("CF.COMPACT", "K"), ("CF.INFO", "K"), ("CF.DEBUG", "K"),
+            ("CF.SCANDUMP", "K", 0), ("CF.LOADCHUNK", "K", 1, "x"), ("CF.ADVANCE", "K", 1)]  # fmt: skip
 
 
 def key_in(slots, prefix):
@@ -223,7 +221,3 @@ class ClusterTest(unittest.TestCase):
         self.assertIs(self.cluster.replica_of(heir), victim)
         self.assertNotEqual(heir.call("DEBUG", "DIGEST"), Simple("0" * 40))
         self.assert_replicas_same()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,7 +1,5 @@
 """Every command: syntax, replies in both protocols, exact error texts, limits."""
 
-import unittest
-
 import redis
 
 from module_case import ModuleCase, WRONG_TYPE, items
@@ -26,15 +24,13 @@ WRONG_ARITY = [
     ("CF.CLEAR", "a", "b"), ("CF.COMPACT", "a", "b"),
 ]  # fmt: skip
 # Each command with a text where it needs a filter.
-OF_A_TEXT = [
-    ("CF.RESERVE", "text", 1000), ("CF.ADD", "text", "x"), ("CF.ADDNX", "text", "x"),
-    ("CF.INSERT", "text", "ITEMS", "x"), ("CF.INSERTNX", "text", "ITEMS", "x"),
-    ("CF.EXISTS", "text", "x"), ("CF.COUNT", "text", "x"),
-    ("CF.MEXISTS", "text", "x"), ("CF.INFO", "text"), ("CF.DEBUG", "text"),
-    ("CF.DEL", "text", "x"), ("CF.MDEL", "text", "x"), ("CF.CLEAR", "text"),
-    ("CF.UPDATE", "text", "x", "y"), ("CF.MERGE", "text", "a"), ("CF.MERGE", "a", "text"),
-    ("CF.COMPACT", "text"),
-]  # fmt: skip
+OF_A_TEXT = [("CF.RESERVE", "text", 1000), ("CF.ADD", "text", "x"), ("CF.ADDNX", "text", "x"),
+             ("CF.INSERT", "text", "ITEMS", "x"), ("CF.INSERTNX", "text", "ITEMS", "x"),
+             ("CF.EXISTS", "text", "x"), ("CF.COUNT", "text", "x"),
+             ("CF.MEXISTS", "text", "x"), ("CF.INFO", "text"), ("CF.DEBUG", "text"),
+             ("CF.DEL", "text", "x"), ("CF.MDEL", "text", "x"), ("CF.CLEAR", "text"),
+             ("CF.UPDATE", "text", "x", "y"), ("CF.MERGE", "text", "a"), ("CF.MERGE", "a", "text"),
+             ("CF.COMPACT", "text")]  # fmt: skip
 
 
 class WordsTest(ModuleCase):
@@ -95,10 +91,8 @@ class ReserveTest(ModuleCase):
         self.expect_error("Couldn't parse SEED", "CF.RESERVE", "b", 100, "SEED", "EXPANSION")
 
     def test_limits(self):
-        self.expect(
-            "OK", "CF.RESERVE", "a", 67108864, "BUCKETSIZE", 255, "MAXITERATIONS", 65535,
-            "EXPANSION", 32768,
-        )  # fmt: skip
+        self.expect("OK", "CF.RESERVE", "a", 67108864, "BUCKETSIZE", 255, "MAXITERATIONS", 65535,
+                    "EXPANSION", 32768)  # fmt: skip
         info = self.info("a")
         self.assertEqual(info["Bucket size"], 255)
         self.assertEqual(info["Max iterations"], 65535)
@@ -213,10 +207,8 @@ class AskTest(ModuleCase):
         self.call("CF.ADD", "a", "x")
         self.call("CF.ADD", "a", "y")
         self.call("CF.DEL", "a", "x")
-        names = [
-            "Size", "Number of buckets", "Number of filters", "Number of items inserted",
-            "Number of items deleted", "Bucket size", "Expansion rate", "Max iterations",
-        ]  # fmt: skip
+        names = ["Size", "Number of buckets", "Number of filters", "Number of items inserted",
+                 "Number of items deleted", "Bucket size", "Expansion rate", "Max iterations"]  # fmt: skip
         # Without FULL there are the fields that all clients know, and no others.
         for words in ((), ("FULL",), ("full",)):
             flat = self.call("CF.INFO", "a", *words)
@@ -338,7 +330,3 @@ class ChangeTest(ModuleCase):
         self.expect(Simple("OK"), "CF.COMPACT", "a")
         self.assertLessEqual(self.debug("a")["filters"], before)
         self.assert_all_found("a", items("in", 100))
-
-
-if __name__ == "__main__":
-    unittest.main()

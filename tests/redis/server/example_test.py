@@ -30,7 +30,3 @@ class ExampleTest(unittest.TestCase):
                                   env={**os.environ, "PATH": path})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertEqual(done.stdout.split(), replies)
-
-
-if __name__ == "__main__":
-    unittest.main()

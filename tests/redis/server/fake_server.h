@@ -42,8 +42,7 @@ class FakeServer {
   std::vector<std::string> saved(const std::string& key);
   // The most calls that the event loop was asked for and had not made.
   static std::size_t most_one_shots();
-  // Allocations of the server's memory that are not freed.
-  static long allocations();
+  static long allocations();  // allocations of the server's memory that are not freed
 };
 
 }  // namespace nestline::redis

@@ -2,7 +2,6 @@
 
 import glob
 import random
-import unittest
 
 from chunks_test import redisbloom_filter
 from hashing import hash_string, read_bits
@@ -220,7 +219,3 @@ class ReplicationTest(HashesCase):
                 some = hash_string(wanted[:8], SEED)
                 self.assertEqual(follower.call("CF.MEXISTSH", "a", some), b"\xff")
                 self.assertTrue(follower.call("CF.MADDH", "a", some).startswith("READONLY"))
-
-
-if __name__ == "__main__":
-    unittest.main()

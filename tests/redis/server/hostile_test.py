@@ -8,7 +8,6 @@ import os
 import random
 import struct
 import time
-import unittest
 
 from chunks_test import redisbloom_filter
 from dump import Payload
@@ -44,10 +43,8 @@ def sealed(content):
 
 
 class HostileTest(ModuleCase):
-    options = {
-        "rdbcompression": "no", "sanitize-dump-payload": "no", "maxmemory": "1gb",
-        "proto-max-bulk-len": "128mb",
-    }  # fmt: skip
+    options = {"rdbcompression": "no", "sanitize-dump-payload": "no", "maxmemory": "1gb",
+               "proto-max-bulk-len": "128mb"}  # fmt: skip
     longest = 0, ()  # seconds of the longest command, and the command
 
     def setUp(self):
@@ -305,7 +302,3 @@ class HostileTest(ModuleCase):
         self.assertEqual(self.call("CF.MEXISTS", "c", *items("in", 300000)).count(1), 300000)
         self.assertIsInstance(self.call("CF.LOADCHUNK", "c", 3, huge), Error)
         self.assertEqual(self.call("CF.MEXISTS", "c", *items("in", 300000)).count(1), 300000)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,7 +7,6 @@ import collections
 import os
 import random
 import time
-import unittest
 
 from hashing import hash_string, read_bits
 from module_case import ModuleCase
@@ -15,13 +14,11 @@ from module_case import ModuleCase
 OPERATIONS = int(os.environ.get("NESTLINE_REDIS_OPERATIONS", "200000"))
 SEED = int(os.environ.get("NESTLINE_REDIS_SEED", "1"))
 BATCH = 500
-KEYS = {
-    "default": (),
-    "small": ("CF.RESERVE", "small", 64, "EXPANSION", 1, "SEED", 7),
-    "doubling": ("CF.RESERVE", "doubling", 100, "EXPANSION", 2, "BUCKETSIZE", 4, "SEED", 7),
-    "strict": ("CF.RESERVE", "strict", 1000, "ERROR", "0.0004", "SEED", 7),
-    "loose": ("CF.RESERVE", "loose", 1000, "ERROR", "0.05", "SEED", 7),
-}
+KEYS = {"default": (),
+        "small": ("CF.RESERVE", "small", 64, "EXPANSION", 1, "SEED", 7),
+        "doubling": ("CF.RESERVE", "doubling", 100, "EXPANSION", 2, "BUCKETSIZE", 4, "SEED", 7),
+        "strict": ("CF.RESERVE", "strict", 1000, "ERROR", "0.0004", "SEED", 7),
+        "loose": ("CF.RESERVE", "loose", 1000, "ERROR", "0.05", "SEED", 7)}
 HASHED = [key for key, reserve in KEYS.items() if reserve]  # seed 7
 
 
@@ -204,7 +201,3 @@ class ModelTest(ModuleCase):
         self.assertGreater(self.united, 0)
         self.assertLess(self.found_absent, self.absent * 0.05)
         print(f"{batches * BATCH} operations in {time.monotonic() - started:.1f} s")
-
-
-if __name__ == "__main__":
-    unittest.main()

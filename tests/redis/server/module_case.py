@@ -1,6 +1,6 @@
 """What the tests of the module share: one server for each class, connections of both protocols.
 
-By hand: NESTLINE_REDIS_MODULE=<.../nestline_redis.so> /usr/bin/python3 <test>.py"""
+By hand, in this folder: NESTLINE_REDIS_MODULE=<nestline_redis.so> python3 -m unittest <test>"""
 
 import unittest
 

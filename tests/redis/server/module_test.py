@@ -15,6 +15,7 @@ from servers import MODULE, Server, ServerTrouble
 
 COMMANDS = """add addnx advance clear compact count debug del exists info insert insertnx loadchunk maddh
     maddnxh mcounth mdel mdelh merge mexists mexistsh reserve scandump update""".split()
+servers.PATIENCE = max(servers.PATIENCE, 10)
 
 
 class FileTest(unittest.TestCase):
@@ -397,8 +398,3 @@ class MaxmemoryTest(ModuleCase):
             self.expect(1, "CF.ADD", "large", "x")
             self.assertEqual(self.call("WAIT", 1, 100000), 1)
             self.assertEqual(replica.call("CF.EXISTS", "large", "x"), 1)
-
-
-if __name__ == "__main__":
-    servers.PATIENCE = max(servers.PATIENCE, 10)
-    unittest.main()

@@ -1,7 +1,6 @@
 """What survives RDB, append-only files, DUMP and RESTORE, COPY; and memory, events and WATCH."""
 
 import glob
-import unittest
 
 from module_case import ModuleCase, items
 from resp import Simple, encode
@@ -23,17 +22,13 @@ class PersistenceTest(ModuleCase):
         self.add_all("default", items("d", 10))
         self.add_all("copies", ["same"] * 300)
         self.call("CF.DEL", "default", "d-9")
-        return {
-            "empty": [], "grown": items("g", 20000), "strict": items("s", 3000),
-            "default": items("d", 9), "copies": ["same"],
-        }  # fmt: skip
+        return {"empty": [], "grown": items("g", 20000), "strict": items("s", 3000),
+                "default": items("d", 9), "copies": ["same"]}  # fmt: skip
 
     def state(self, wanted):
-        return {
-            key: (self.call("CF.DEBUG", key),
-                  self.call("CF.MEXISTS", key, *found, *items("other", 1000)))
-            for key, found in wanted.items()
-        }
+        return {key: (self.call("CF.DEBUG", key),
+                      self.call("CF.MEXISTS", key, *found, *items("other", 1000)))
+                for key, found in wanted.items()}
 
     def digest(self):
         return self.call("DEBUG", "DIGEST")
@@ -85,11 +80,9 @@ class PersistenceTest(ModuleCase):
         self.expect_events("a", commands, ["cf.reserve", "cf.add", "cf.insert", "cf.del",
                                            "cf.mdel", "cf.compact", "cf.clear"])  # fmt: skip
         self.call("CF.ADD", "a", "x")
-        self.expect_watched(
-            (("CF.EXISTS", "a", "x"), False), (("CF.ADDNX", "a", "x"), False),
-            (("CF.DEL", "a", "none"), False), (("CF.ADD", "a", "y"), True),
-            (("CF.DEL", "a", "y"), True),
-        )  # fmt: skip
+        self.expect_watched((("CF.EXISTS", "a", "x"), False), (("CF.ADDNX", "a", "x"), False),
+                            (("CF.DEL", "a", "none"), False), (("CF.ADD", "a", "y"), True),
+                            (("CF.DEL", "a", "y"), True))  # fmt: skip
 
 
 class AppendOnlyTest(ModuleCase):
@@ -197,7 +190,3 @@ class AppendOnlyTest(ModuleCase):
             self.connect()
             self.assert_all_found("a", acknowledged)
             self.assertGreaterEqual(self.debug("a")["items"], len(acknowledged))
-
-
-if __name__ == "__main__":
-    unittest.main()

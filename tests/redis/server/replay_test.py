@@ -22,7 +22,6 @@ import json
 import os
 import socket
 import threading
-import unittest
 
 from module_case import ServerCase, items
 from resp import Connection, Simple, encode
@@ -233,7 +232,3 @@ class LiveReplicaTest(ReplayCase):
         replica.options.pop("replicaof")
         replica.restart(save=False)
         self.assertEqual(replica.call("DEBUG", "DIGEST"), digest)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 NESTLINE_REDIS_STREAM (1000) commands."""
 
 import os
-import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from module_case import ServerCase, items
@@ -188,7 +187,3 @@ class ReplicaTest(ServerCase):
         )
         replica.wait_for_offset(primary)
         self.assertEqual(replica.call("DEBUG", "DIGEST"), primary.call("DEBUG", "DIGEST"))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -2,7 +2,6 @@
 
 import random
 import struct
-import unittest
 
 from chunks_test import redisbloom_filter
 from dump import Payload
@@ -154,7 +153,3 @@ class RestoreTest(ModuleCase):
             self.assertEqual(self.restore(payload, "c"), BAD)
         self.assertLess(int(self.server.information("memory")["used_memory_peak"]),
                         used + (8 << 20))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,9 +9,9 @@ NESTLINE_REDIS_SANITIZER names the tool:
                of the server's allocator, so blocks of the module have guards around them. Any report
                counts, also of UndefinedBehaviorSanitizer.
 
-It runs a stream of random commands with saving and loading, then the programs that are named as
-arguments, each with watched servers. NESTLINE_REDIS_LIBASAN is the run time's file (what g++
--print-file-name=libasan.so says), NESTLINE_SANITIZER_STREAM (400) is the length of the stream.
+It runs a stream of random commands with saving and loading, then the tests that
+NESTLINE_REDIS_PROGRAMS names, each with watched servers. NESTLINE_REDIS_LIBASAN is the run time's
+file (g++ -print-file-name=libasan.so), NESTLINE_SANITIZER_STREAM (400) the length of the stream.
 """
 
 import glob
@@ -26,7 +26,7 @@ KIND = os.environ.get("NESTLINE_REDIS_SANITIZER", "valgrind")
 COMMANDS = int(os.environ.get("NESTLINE_SANITIZER_STREAM", "400"))
 FOLDER = tempfile.TemporaryDirectory(prefix="nestline_sanitizer.")  # pylint: disable=consider-using-with
 REPORTS = os.path.join(FOLDER.name, "report")
-PROGRAMS = sys.argv[1:]
+PROGRAMS = os.environ.get("NESTLINE_REDIS_PROGRAMS", "").split()
 # The compression of strings reads what it has not written, by design.
 OPTIONS = {"rdbcompression": "no"}
 
@@ -96,9 +96,8 @@ class SanitizerTest(unittest.TestCase):
 
     def test_programs(self):
         for program in PROGRAMS:
-            path = os.path.join(os.path.dirname(os.path.abspath(__file__)), program)
-            done = subprocess.run([sys.executable, "-B", path], stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, check=False)  # fmt: skip
+            done = subprocess.run([sys.executable, "-B", "-m", "unittest", program],
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
             self.assertEqual(done.returncode, 0, done.stdout.decode(errors="replace")[-4000:])
         self.assert_clean()
 
@@ -111,7 +110,3 @@ class SanitizerTest(unittest.TestCase):
             with Connection(server.port) as client:
                 self.assertEqual(client.call("CF.ADD", "key", "item"), 1)
             server.stop()
-
-
-if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])

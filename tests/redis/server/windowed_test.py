@@ -2,7 +2,6 @@
 The timer, replicas and restarts: windowed_time_test.py."""
 
 import random
-import unittest
 
 from dump import Payload
 from hashing import hash_string, read_bits
@@ -339,7 +338,3 @@ class CommandTest(ModuleCase):
                                            "cf.advance", "cf.clear"])  # fmt: skip
         self.expect_watched((("CF.ADD", "w", "x"), True), (("CF.ADVANCE", "w", 4), True),
                             (("CF.ADVANCE", "w", 4), False), (("CF.EXISTS", "w", "x"), False))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@ moves time on by CF.ADVANCE, without the timer: the machine's speed does not mat
 
 import random
 import time
-import unittest
 
 from hashing import hash_string
 from module_case import ServerCase, items
@@ -468,7 +467,3 @@ class RestartTest(Processes):
         wait_until(lambda: debug_of(client, "w")["items"] == 0, "all have left")
         stats = client.call("INFO", "stats").decode()
         self.assertIn("total_error_replies:0\r\n", stats)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,5 @@
-// Tests that the members of a family are one filter, against an exact multiset of hashes. Blocks
-// are few and fingerprints narrow: many keys look alike, are away from home, or swap home and
-// alternate.
+// The members of a family are one filter, against an exact multiset of hashes. Blocks are few and
+// fingerprints narrow: many keys look alike, are away from home, or swap home and alternate.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -138,8 +138,7 @@ void try_windowed(const std::vector<Part>& parts) {
   use(*loaded);
 }
 
-// Gives the pieces' contents to the reader and to a value that is loaded; whether the reader took
-// all.
+// Gives the pieces' contents to the reader and a value that is loaded; whether the reader took all.
 bool feed(const std::vector<Part>& parts, const std::optional<ImageHead>& head, bool has_header,
           ImageReader& reader, CuckooValue& loaded) {
   bool is_read = head.has_value();

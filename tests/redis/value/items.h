@@ -12,8 +12,7 @@
 namespace nestline::redis {
 
 inline std::string name(std::uint64_t i) { return "item:" + std::to_string(i); }
-// The items with their copies.
-using Multiset = std::map<std::string, std::uint64_t>;
+using Multiset = std::map<std::string, std::uint64_t>;  // the items with their copies
 
 inline std::uint64_t total(const Multiset& model) {
   std::uint64_t copies = 0;

@@ -198,18 +198,6 @@ TEST(CuckooValueBatch, DoesBesideTablesAsOneByOne) {
   EXPECT_GT(met.outcomes[Outcome::present], 1000U);
 }
 
-// The second copy meets the first one, which came in the same batch.
-TEST(CuckooValueBatch, AddsAnItemOnceThatComesTwice) {
-  const auto value = CuckooValue::create({1000, 0, 2, 20, 1, 42});
-  std::vector<Outcome> outcomes(3);
-  value->add(std::vector<std::string_view>{"a", "b", "a"}, Unless::present, {}, outcomes);
-  EXPECT_EQ(outcomes, (std::vector{Outcome::stored, Outcome::stored, Outcome::present}));
-  value->add(std::vector<std::string_view>{"a", "c", "a"}, Unless::never, {}, outcomes);
-  EXPECT_EQ(outcomes, (std::vector{Outcome::stored, Outcome::stored, Outcome::stored}));
-  EXPECT_EQ(value->count("a"), 3U);
-  EXPECT_EQ(value->items(), 5U);
-}
-
 double processor_seconds() {
   return static_cast<double>(std::clock()) / static_cast<double>(CLOCKS_PER_SEC);
 }
@@ -272,18 +260,6 @@ TEST(CuckooValueBatch, CopiesOfManyItemsAreFoundUntilTheyAreErased) {
     }
     EXPECT_EQ(value->items(), 0U);
   }
-}
-
-// Erased by hash, which a stranger's is not.
-TEST(CuckooValueBatch, EraseSaysWhatWasThere) {
-  const auto value = CuckooValue::create({1000, 0, 2, 20, 1, 42});
-  value->add("a");
-  value->add("b");
-  std::vector<std::uint8_t> erased(4);
-  value->erase(hashes_of(*value, {"a", "stranger", "b", "a"}), erased);
-  EXPECT_EQ(erased, (std::vector<std::uint8_t>{1, 0, 1, 0}));
-  EXPECT_EQ(value->items(), 0U);
-  EXPECT_EQ(value->deletes(), 2U);
 }
 
 // Erasing an item that two families show needs memory for the ledger.

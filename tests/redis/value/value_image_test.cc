@@ -155,30 +155,23 @@ TEST(Image, RefusesEveryByteThatIsWrong) {
 
 TEST(Image, RefusesWhatIsMissingOrTooMuch) {
   const auto pieces = pieces_of(*mixed_sample());
+  const auto refused = [&](const std::function<void(std::vector<Bytes>&)>& change) {
+    auto wrong = pieces;
+    change(wrong);
+    EXPECT_EQ(read(wrong), nullptr);
+  };
   for (std::size_t p = 0; p < pieces.size(); ++p) {
-    auto cut = pieces;
-    cut.resize(p);
-    EXPECT_EQ(read(cut), nullptr);
-    auto without = pieces;
-    without.erase(without.begin() + static_cast<std::ptrdiff_t>(p));
-    EXPECT_EQ(read(without), nullptr);
-    auto twice = pieces;
-    twice.insert(twice.begin() + static_cast<std::ptrdiff_t>(p), pieces[p]);
-    EXPECT_EQ(read(twice), nullptr);
+    const auto at = static_cast<std::ptrdiff_t>(p);
+    refused([&](auto& wrong) { wrong.resize(p); });
+    refused([&](auto& wrong) { wrong.erase(wrong.begin() + at); });
+    refused([&](auto& wrong) { wrong.insert(wrong.begin() + at, pieces[p]); });
     for (const std::size_t length : {std::size_t{0}, std::size_t{7}, std::size_t{39},
                                      pieces[p].size() - 1, pieces[p].size() - 8}) {
-      auto shorter = pieces;
-      shorter[p].resize(length);
-      EXPECT_EQ(read(shorter), nullptr);
+      refused([&](auto& wrong) { wrong[p].resize(length); });
     }
-    auto longer = pieces;
-    longer[p].push_back(std::byte{0});
-    EXPECT_EQ(read(longer), nullptr);
+    refused([&](auto& wrong) { wrong[p].push_back(std::byte{0}); });
   }
-  auto more = pieces;
-  more.push_back(pieces.back());
-  EXPECT_EQ(read(more), nullptr);
-  EXPECT_EQ(read({}), nullptr);
+  refused([&](auto& wrong) { wrong.push_back(pieces.back()); });
   // Pieces of another value of the same shape: the counts do not fit.
   const auto one = pieces_of(*sample(500, 1));
   const auto other = sample(500, 2);

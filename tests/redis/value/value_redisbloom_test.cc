@@ -40,8 +40,7 @@ TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
   RedisBloomModel model(1024, 2, 20, 1);
   for (std::uint64_t i = 0; i < 3000; ++i) model.add(name(i));
   const auto value = CuckooValue::from_tables(model.loaded(), 7);
-  // RedisBloom's own deletes lose other items: the test deletes there only what no generation
-  // shows.
+  // RedisBloom's own deletes lose other items: the test deletes there what no generation shows.
   for (std::uint64_t i = 3000; i < 20'000; ++i) ASSERT_EQ(value->add(name(i)), Outcome::stored);
   EXPECT_FALSE(value->is_redisbloom());
   EXPECT_EQ(value->items(), 20'000U);
@@ -390,9 +389,6 @@ TEST(RedisBloomValue, OpensBesideTablesAsAnAddDoes) {
   EXPECT_FALSE(value->follows_redisbloom());
   ASSERT_EQ(value->add("new", kUnlimited), Outcome::stored);
   EXPECT_EQ(value->digest(), copy->digest());
-}
-
-TEST(RedisBloomValue, NeedsTables) {
   EXPECT_THROW(CuckooValue::from_tables({}, 7), std::invalid_argument);
 }
 

@@ -89,25 +89,22 @@ TEST(CuckooValue, StaysSmallWhileItsContentIsReplaced) {
   EXPECT_LT(most_memory, 200'000U);
 }
 
-// Up to `until` items, from a capacity of 64: as far as fingerprints of 16 bits allow.
-struct Promise {
-  double error;
-  std::uint64_t until;
-};
-
+// From a capacity of 64, as far as fingerprints of 16 bits allow.
 TEST(CuckooValue, KeepsThePromisedRate) {
-  for (const Promise& promise :
-       {Promise{0, 300'000}, Promise{0.05, 300'000}, Promise{0.01, 300'000}, Promise{0.001, 5000},
-        Promise{0.0005, 1000}}) {
-    SCOPED_TRACE(promise.error);
-    auto value = make(64, promise.error);
+  for (const auto& [error, most] : {std::pair<double, std::uint64_t>{0, 300'000},
+                                    {0.05, 300'000},
+                                    {0.01, 300'000},
+                                    {0.001, 5000},
+                                    {0.0005, 1000}}) {
+    SCOPED_TRACE(error);
+    auto value = make(64, error);
     constexpr int kAsked = 200'000;
     std::vector<std::string> strangers;
     for (int i = 0; i < kAsked; ++i) strangers.push_back("stranger:" + std::to_string(i));
     const std::vector<std::string_view> asked(strangers.begin(), strangers.end());
     std::vector<std::uint8_t> found(asked.size());
     std::uint64_t items = 0;
-    for (std::uint64_t until = 64; until <= promise.until; until = until * 5 / 2) {
+    for (std::uint64_t until = 64; until <= most; until = until * 5 / 2) {
       while (items < until) value->add(name(items++));
       value->exists(asked, found);
       const double rate = static_cast<double>(std::count(found.begin(), found.end(), 1)) / kAsked;

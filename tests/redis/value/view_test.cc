@@ -101,8 +101,8 @@ TEST(View, OutlivesTheValue) {
   EXPECT_EQ(exists(*later, in).out, std::vector<std::uint8_t>(in.size(), 1));
 }
 
-// Two related generations, and items x of the older one with y that look the same in both: the
-// newer one shows neither.
+// A value of two related generations, and items x of the older one with other items y that look
+// the same in both, and of which the newer one shows neither.
 struct Exchange {
   std::unique_ptr<CuckooValue> value;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> pairs;

@@ -1,5 +1,4 @@
-// A value that changes while other threads look. Label threads. NESTLINE_VIEW_SECONDS: how long
-// (3).
+// A value that changes while others look. Label threads. NESTLINE_VIEW_SECONDS: how long (3).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -16,8 +15,7 @@ namespace nestline::redis {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// Against a test that never ends.
-constexpr auto kPatience = std::chrono::minutes(5);
+constexpr auto kPatience = std::chrono::minutes(5);  // against a test that never ends
 
 std::chrono::seconds duration() {
   const char* const seconds = std::getenv("NESTLINE_VIEW_SECONDS");
