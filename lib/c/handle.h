@@ -232,8 +232,7 @@ void* hand_out_bytes(std::size_t* size, const char** error, Make&& make) {
   });
 }
 
-// Structs begin with their own size, so that later versions can add members. No struct will ever be
-// larger than this: such a size was not set.
+// Structs begin with their own size, for members of later versions. A larger size was not set.
 inline constexpr std::size_t kMaxStruct = 4096;
 
 // Members of a later version must be 0: this version cannot do what they ask.

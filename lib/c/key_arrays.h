@@ -1,6 +1,5 @@
-// The keys of a C batch as KeySpans. Integers and hashes are used where they lie. Bytes are turned
-// into strings on the stack, part by part, so that no batch allocates. Only a build, which needs
-// all keys at once, takes memory for all strings.
+// The keys of a C batch as KeySpans. Integers and hashes are used where they lie; bytes become
+// strings on the stack, part by part. Only a build, which needs all keys at once, takes memory.
 #ifndef NESTLINE_LIB_C_KEY_ARRAYS_H_
 #define NESTLINE_LIB_C_KEY_ARRAYS_H_
 

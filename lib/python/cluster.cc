@@ -25,7 +25,6 @@ T given(py::handle object, const std::string& name) {
   }
 }
 
-// The keyword arguments of create, open and remove for reaching the servers.
 ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
   ClusterOptions options;
   if (py::isinstance<py::str>(servers)) {

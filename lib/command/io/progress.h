@@ -27,7 +27,6 @@ std::string short_number(std::integral auto value, std::string_view unit) {
 
 class Progress {
  public:
-  /// What `done` counts in update().
   enum class Unit { bytes, keys };
 
   /// For `total` bytes, or an unknown number. When `wanted` is false, nothing is ever shown.
@@ -57,7 +56,6 @@ class Progress {
   std::size_t drawn_ = 0;  // columns on the screen
 };
 
-/// A LineReader with a bar, which it moves before each batch.
 class ShownReader : public LineReader {
  public:
   ShownReader(LineInputs inputs, std::string_view verb, bool wanted = true)
