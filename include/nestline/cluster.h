@@ -39,8 +39,7 @@ struct ClusterOptions {
   /// "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT][/0]", "rediss://..." for TLS, or
   /// valkey(s)://. A URL's user and password are percent-decoded, and come first.
   std::vector<std::string> servers{};
-  /// For AUTH. No password: no AUTH. No user: "default".
-  std::string user{};
+  std::string user{};  ///< For AUTH. No password: no AUTH. No user: "default".
   std::string password{};
   bool tls = false;       ///< TLS to every node, as "rediss://" asks for.
   std::string ca_file{};  ///< TLS: certificates to trust (PEM); empty: those of the system.

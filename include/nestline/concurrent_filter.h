@@ -53,8 +53,7 @@ class ConcurrentFilter;
 /// "Inside a section".
 class NESTLINE_EXPORT ConcurrentReader {
  public:
-  /// O(1).
-  explicit ConcurrentReader(const ConcurrentFilter& filter) noexcept;
+  explicit ConcurrentReader(const ConcurrentFilter& filter) noexcept;  ///< O(1).
   ~ConcurrentReader();
   ConcurrentReader(const ConcurrentReader&) = delete;
   ConcurrentReader& operator=(const ConcurrentReader&) = delete;
@@ -216,8 +215,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// Bytes of the blocks, as Filter's. While the filter grows, the new blocks are not counted yet.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
-  /// As Filter's. Lookups go on meanwhile. Throws std::logic_error inside a section.
-  bool grow();
+  bool grow();  ///< As Filter's. Lookups go on meanwhile. Throws std::logic_error inside a section.
 
   /// As Filter's, at one instant. Of a ConcurrentFilter, a snapshot is merged; `other` may be this
   /// filter. Needs memory for the result beside the present filter, and for the snapshot.

@@ -51,10 +51,8 @@ struct ExpiringOptions {
   /// Ticks that a key lives at least, 1 to 14. More ticks cost nothing and make the end of a life
   /// more exact: a key lives between `life` and `life + 1` ticks.
   unsigned life = 14;
-  /// How full the filter is at its capacity, 0.5 to 0.95.
-  double load = 0.9;
-  /// Seeds the hash, as Options::seed.
-  std::uint64_t seed = 0;
+  double load = 0.9;       ///< How full the filter is at its capacity, 0.5 to 0.95.
+  std::uint64_t seed = 0;  ///< Seeds the hash, as Options::seed.
   /// Where the memory comes from, as Options::memory.
   std::pmr::memory_resource* memory = nullptr;
 };
@@ -85,8 +83,7 @@ class NESTLINE_EXPORT ExpiringFilter {
  public:
   struct State;  // private to the library
 
-  /// The longest life, in ticks.
-  static constexpr unsigned kMaxLife = 14;
+  static constexpr unsigned kMaxLife = 14;  ///< The longest life, in ticks.
 
   /// An empty filter at tick 0. Throws std::invalid_argument, with a sentence that names the option
   /// and its bounds, and std::bad_alloc.
@@ -169,12 +166,9 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// inside a section.
   void clear();
 
-  /// Keys that may be alive at once.
-  [[nodiscard]] std::uint64_t capacity() const noexcept;
-  /// The life that insert gives.
-  [[nodiscard]] unsigned life() const noexcept;
-  /// Fingerprint width: 8 or 12.
-  [[nodiscard]] int bits() const noexcept;
+  [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< Keys that may be alive at once.
+  [[nodiscard]] unsigned life() const noexcept;           ///< The life that insert gives.
+  [[nodiscard]] int bits() const noexcept;                ///< Fingerprint width: 8 or 12.
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;
   /// The false-positive rate at the present size.
@@ -261,8 +255,7 @@ class NESTLINE_EXPORT MappedExpiringFilter {
   [[nodiscard]] double load_factor() const noexcept;
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  /// Bytes of the file.
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;  ///< Bytes of the file.
 
  private:
   struct State;

@@ -39,22 +39,20 @@ struct Options {
   /// Keys it must hold; required, at least 1, at most what 2^40 blocks hold. This many distinct
   /// keys with well mixed hashes are all stored with a probability above 1 - 1e-6.
   std::uint64_t capacity = 0;
-  /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1.
-  /// 0 with `bits` 0: 0.01. 0 with `bits` given: whatever that width has at `load`. The lowest
-  /// possible is about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, and twice as much for each
-  /// doubling.
+  /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1. 0 with
+  /// `bits` 0: 0.01. 0 with `bits` given: whatever that width has at `load`. The lowest possible is
+  /// about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, and twice as much for each doubling.
   double fpr = 0;
   /// Fingerprint width: 8, 12 or 16 bits. 0: the width that meets `fpr` with the fewest bits a key,
   /// the smaller one when two need the same: at the default `load` 8 bits down to a rate of 0.0102,
   /// then 12 down to about 0.0007, then 16.
   int bits = 0;
-  /// Keys up to which the filter grows by itself, if above `capacity`, else without effect:
-  /// before an insert goes beyond
-  /// capacity(), or when it finds no room, the filter doubles (grow), until capacity() is at least
-  /// this. `fpr` then holds up to this many keys. Each doubling costs one bit of fingerprint, so
-  /// the filter begins with a wider fingerprint or a lower load: with up to twice the room that
-  /// `capacity` needs, at a load of at least one half. Where that is not enough, the options are
-  /// refused; docs/SIZING.md has the bounds.
+  /// Keys up to which the filter grows by itself, if above `capacity`, else without effect: before
+  /// an insert goes beyond capacity(), or when it finds no room, the filter doubles (grow), until
+  /// capacity() is at least this. `fpr` then holds up to this many keys. Each doubling costs one
+  /// bit of fingerprint, so the filter begins with a wider fingerprint or a lower load: with up to
+  /// twice the room that `capacity` needs, at a load of at least one half. Where that is not
+  /// enough, the options are refused; docs/SIZING.md has the bounds.
   std::uint64_t max_capacity = 0;
   /// How full the filter is at its capacity: keys / slots, from 0.5 to 0.95. At a lower load the
   /// filter takes more memory, inserts are faster and the false-positive rate is lower;
@@ -193,8 +191,7 @@ class NESTLINE_EXPORT Filter {
   /// which is then missed.
   bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
 
-  /// Removes everything and keeps the memory.
-  void clear() noexcept;
+  void clear() noexcept;  ///< Removes everything and keeps the memory.
 
   // Batches. Every span that goes with `keys` must have as many elements as `keys`, unless stated
   // otherwise; if not, std::invalid_argument is thrown before anything is touched. Optional spans
@@ -239,8 +236,7 @@ class NESTLINE_EXPORT Filter {
   /// Copies of each key, as count does.
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
 
-  /// Keys in the filter, every copy counted.
-  [[nodiscard]] std::uint64_t size() const noexcept;
+  [[nodiscard]] std::uint64_t size() const noexcept;  ///< Keys in the filter, every copy counted.
   /// Keys that the filter promises to hold; at least Options::capacity. The false-positive rate of
   /// the Options holds up to the larger of their capacity and max_capacity. Inserts beyond
   /// capacity() usually succeed for a while.
@@ -248,19 +244,15 @@ class NESTLINE_EXPORT Filter {
   /// Options::max_capacity: until capacity() is at least this, the filter doubles by itself. 0:
   /// never.
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
-  /// How often the filter has doubled.
-  [[nodiscard]] unsigned growth() const noexcept;
+  [[nodiscard]] unsigned growth() const noexcept;  ///< How often the filter has doubled.
   /// Slots: each holds one copy of a key. They are never all in use: see docs/SIZING.md.
   [[nodiscard]] std::uint64_t slots() const noexcept;
-  /// size() divided by slots(), 0 to 1.
-  [[nodiscard]] double load_factor() const noexcept;
+  [[nodiscard]] double load_factor() const noexcept;  ///< size() divided by slots(), 0 to 1.
   /// The false-positive rate at the present load and growth, from the formula in docs/SIZING.md
   /// with s measured on the blocks (on 4096 of them, evenly spaced, when there are more).
   [[nodiscard]] double expected_fpr() const noexcept;
-  /// Fingerprint width: 8, 12 or 16.
-  [[nodiscard]] int bits() const noexcept;
-  /// The seed given in Options.
-  [[nodiscard]] std::uint64_t seed() const noexcept;
+  [[nodiscard]] int bits() const noexcept;            ///< Fingerprint width: 8, 12 or 16.
+  [[nodiscard]] std::uint64_t seed() const noexcept;  ///< The seed given in Options.
   /// Bytes of memory, or of the mapped file, that the filter occupies.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 

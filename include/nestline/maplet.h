@@ -36,16 +36,13 @@ namespace nestline {
 
 /// What a new Maplet should be able to hold.
 struct MapletOptions {
-  /// How many pairs must find room. At least 1.
-  std::uint64_t capacity = 0;
+  std::uint64_t capacity = 0;  ///< How many pairs must find room. At least 1.
   /// How far the maplet grows by itself, by doubling. 0 or up to `capacity`: it does not grow.
   /// Each doubling costs one of the 20 bits of fingerprint, so false candidates become twice as
   /// frequent; at most 16 doublings.
   std::uint64_t max_capacity = 0;
-  /// Seed of the hash, as Options::seed.
-  std::uint64_t seed = 0;
-  /// Where the blocks come from, as Options::memory.
-  std::pmr::memory_resource* memory = nullptr;
+  std::uint64_t seed = 0;                       ///< Seed of the hash, as Options::seed.
+  std::pmr::memory_resource* memory = nullptr;  ///< Where the blocks come from, as Options::memory.
 };
 
 /// A multiset of (key, value) pairs that answers with the values of a key, and seldom with values
@@ -125,10 +122,8 @@ class NESTLINE_EXPORT Maplet {
   /// How many false candidates a lookup of an absent key returns on average now.
   [[nodiscard]] double expected_false_candidates() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  /// Bytes of the blocks.
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
-  /// Doublings so far, and how many are left.
-  [[nodiscard]] unsigned growth() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;  ///< Bytes of the blocks.
+  [[nodiscard]] unsigned growth() const noexcept;  ///< Doublings so far, and how many are left.
   [[nodiscard]] unsigned growth_left() const noexcept;
 
   /// Doubles the slots and the capacity, without the keys. False if no doubling is left. Lookups

@@ -27,8 +27,7 @@ class Mapped;  // lib/file/mapped.h
 /// checksum. The header, 4 KiB, is always checked when the file is opened. The same for filters,
 /// maplets and expiring filters, and for bytes in memory.
 enum class Verify : std::uint8_t {
-  /// Never. Damaged blocks give wrong answers: a key that was inserted can be missed.
-  none,
+  none,  ///< Never. Damaged blocks give wrong answers: a key that was inserted can be missed.
   /// Each section once, when a lookup first needs it. Every key that may lie in a damaged section
   /// counts as present, so a key that was inserted is never missed. A maplet, which would have to
   /// name its values, throws FormatError.

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cassert>
 #include <new>
-#include <string>
-#include <utility>
 
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/filter/blocks.h"

@@ -3,9 +3,7 @@
 #include "nestline/expiring_filter.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <optional>
 #include <stdexcept>
 #include <string>
 

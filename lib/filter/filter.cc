@@ -2,12 +2,7 @@
 #include "nestline/filter.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
-#include <utility>
 
 #include "lib/filter/batch.h"
 #include "lib/filter/blocks.h"

@@ -2,17 +2,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <new>
 #include <span>
 #include <sstream>
 #include <stdexcept>
-#include <string>
-#include <utility>
 
-#include "lib/filter/blocks.h"
 #include "lib/filter/sizing.h"
-#include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "lib/table/table.h"
 

@@ -6,11 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <vector>
 
 #include "lib/concurrent/reclaim.h"
