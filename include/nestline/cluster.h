@@ -1,8 +1,7 @@
 // A logical filter on a Redis Cluster or one Redis server: many CF.* keys that act as one filter.
 //
-// A CF.* key lives on one node, bounded by its memory and its one thread. A logical filter has P
-// parts, each an ordinary CF.* key of the nestline module, which the cluster spreads, replicates
-// and moves. This client hashes, and sends 8 bytes a key to all nodes at once, one pipeline each.
+// It has P parts, each an ordinary CF.* key of the nestline module, which the cluster spreads,
+// replicates and moves. This client hashes, and sends 8 bytes a key to all nodes at once.
 //
 //   const nestline::ClusterOptions cluster{.servers = {"10.0.0.1:6379", "10.0.0.2:6379"}};
 //   auto seen = nestline::ClusterFilter::create(cluster, "seen", {.capacity = 1'000'000'000});
@@ -11,7 +10,6 @@
 //   seen.may_contain(keys, found);
 //
 // The filter NAME is the hash key NAME and the parts NAME:{p0}, NAME:{p1}, ... (docs/CLUSTER.md).
-//
 // Link nestline::cluster.
 #ifndef NESTLINE_CLUSTER_H_
 #define NESTLINE_CLUSTER_H_
@@ -47,8 +45,8 @@ struct ClusterOptions {
   std::string cert_file{};
   std::string key_file{};
   bool verify = true;  ///< TLS: false accepts any certificate. Only for tests.
-  /// The longest a call waits for one server without an answer or progress, with reconnects and
-  /// redirections; then it throws ClusterError. The name service takes its own time.
+  /// The longest wait for one server without progress, reconnects and redirections included; then
+  /// ClusterError. The name service takes its own time.
   std::chrono::milliseconds timeout{2000};
   /// A change returns when so many replicas have it (WAIT); else ClusterError, but it was made.
   unsigned wait_replicas = 0;
@@ -144,10 +142,10 @@ class NESTLINE_EXPORT ClusterFilter {
 
   /// Builds the parts here, on all threads of the caller's oneTBB arena, and sends them whole
   /// (CF.LOADCHUNK), with room for the descriptor's capacity or these keys, whichever is more. With
-  /// Upload::replace other clients see the old content or the new one, and a killed client leaves
-  /// one of them; what others insert during the call may be lost. With Upload::merge a killed
-  /// client leaves some parts merged. Takes 8 bytes a key here, 12 more for those of the parts that
-  /// are being built, one on each thread, and the parts.
+  /// Upload::replace other clients, also after this one is killed, see the old content or the new;
+  /// what they insert during the call may be lost. With Upload::merge a killed client leaves some
+  /// parts merged. Takes 8 bytes a key here, 12 more for parts being built, one on each thread, and
+  /// the parts.
   void upload(KeySpan keys, Upload how = Upload::replace);
   /// The same for keys that come batch by batch: next() returns the next batch, valid until its
   /// next call, and at the end an empty one. What it throws ends the call before anything is sent.

@@ -10,8 +10,7 @@
 // key lives for the rest of the present tick and 1 to 14 whole ones, and inserting it again renews
 // its life. From the moment it dies no thread finds it; its slot is emptied soon after.
 //
-// The one promise: a key whose insert returned stored or present is found until it has lived its
-// life.
+// The one promise: a key whose insert returned stored or present is found as long as it lives.
 //
 // What it does not do: erase, count or grow. A key may share its slot with another one that looks
 // the same and renewed it, so erasing one could lose the other; Filter and ConcurrentFilter erase.
@@ -39,8 +38,7 @@ namespace nestline {
 
 /// What an ExpiringFilter is made for.
 struct ExpiringOptions {
-  /// Keys alive at once: those that are inserted in a whole life and one tick. Required, at
-  /// least 1.
+  /// Keys alive at once, of a whole life and one tick. Required, at least 1.
   std::uint64_t capacity = 0;
   /// Wanted false-positive rate at `capacity`, above 0 and below 1. 0 with `bits` 0: 0.02. 0 with
   /// `bits` given: what that width has at `load`.
@@ -65,9 +63,8 @@ struct ExpiringOptions {
 ///
 /// Thread safety: every member may be called from any thread at any time, except construction,
 /// destruction and move. What ConcurrentFilter promises about threads and memory, signals,
-/// cancellation, fork() and calls inside a section holds here too: batches of inserts, advance,
-/// clear, snapshot, save and ExpiringClock::catch_up throw std::logic_error inside a section, and
-/// change nothing; insert and sweep end the program where they would have to wait.
+/// cancellation, fork() and calls inside a section holds here too: insert and sweep end the program
+/// where they would have to wait.
 ///
 /// Order: each insert, may_contain, left and advance(1) is linearizable. A batch is many single
 /// operations. clear, and an advance by more than 14 ticks, which empties the filter, are not at
@@ -76,9 +73,8 @@ struct ExpiringOptions {
 /// Progress: lookups take no lock unless writers keep changing the blocks that they read. Inserts
 /// never wait for a sweep or for advance().
 ///
-/// Complexity: single operations are O(1) and read one cache line, or two for the few keys that may
-/// have been moved away (0.15 of the absent keys at a load of 0.9). Only the constructor and the
-/// functions for files allocate.
+/// Complexity: single operations are O(1) and read one cache line, or two (for 0.15 of the absent
+/// keys at a load of 0.9). Only the constructor, snapshot and the functions for files allocate.
 class NESTLINE_EXPORT ExpiringFilter {
  public:
   struct State;  // private to the library
@@ -95,15 +91,14 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// As Filter's. The filter is at the tick at which it was saved.
   static ExpiringFilter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
 
-  /// A copy as of one instant, in memory of its own, with the same tick. Writers wait while it is
-  /// copied. O(memory). Throws std::bad_alloc, and std::logic_error inside a section.
+  /// As ConcurrentFilter's, with the same tick. Writers wait while it is copied. O(memory).
   [[nodiscard]] ExpiringFilter snapshot() const;
 
   /// Makes the key live for the rest of this tick and the filter's life, or `life` ticks, 1 to
   /// life(); what is outside of that is taken as the nearest of these. `stored`: it was not there.
   /// `present`: it was, and dies at the later one of its two deaths. `full`: it was not there and
-  /// finds no room; nothing changed for any key. If several threads insert the same new key, one of
-  /// them gets `stored`.
+  /// finds no room; nothing changed for any key. Of several threads with one new key, one gets
+  /// `stored`.
   [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key), kMaxLife); }
   [[nodiscard]] Inserted insert(Key key, unsigned life) noexcept {
     return insert_one(hash_of_(key), life);
@@ -121,9 +116,8 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// The key's hash, and a hint to the processor that its block will be read or changed soon.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
-  /// Inserts each key in this order, for the filter's life or for `life` more ticks, and returns
-  /// how many were stored. `outcomes`, unless it is empty, has an element for each key. Throws
-  /// std::invalid_argument, before anything is changed, when the lengths differ.
+  /// As Filter's, for the filter's life or `life` ticks. Throws also std::logic_error inside a
+  /// section.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {}) {
     return insert_all(keys, kMaxLife, outcomes);
   }
@@ -152,9 +146,8 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// inside a section.
   void advance(std::uint64_t ticks = 1);
 
-  /// Does a part of the sweep of the present tick, of about so many blocks of 64 bytes, for a
-  /// program that must not stop for long in advance(). True: nothing is left to sweep, and
-  /// advance() will return at once.
+  /// Sweeps about so many blocks of 64 bytes in the present tick, for a program that must not stop
+  /// for long in advance(). True: nothing is left to sweep, and advance() will return at once.
   bool sweep(std::size_t blocks) noexcept;
 
   /// The tick, from 0 on; 2^64 - 1 is followed by 0.
@@ -162,8 +155,7 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// Slots in use, by dead keys that were not swept yet too; exact while no writer runs.
   [[nodiscard]] std::uint64_t size() const noexcept;
 
-  /// Removes everything; time stays. Writers wait meanwhile. O(memory). Throws std::logic_error
-  /// inside a section.
+  /// Removes all; time stays. Writers wait. O(memory). Throws std::logic_error inside a section.
   void clear();
 
   [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< Keys that may be alive at once.
@@ -196,9 +188,7 @@ class NESTLINE_EXPORT ExpiringFilter {
   internal::KeyHasher hash_of_;
 };
 
-/// Writes the filter as of one instant, as save of a Filter does: the same format, with the tick in
-/// it. Needs memory for a copy; writers wait while it is copied. Throws std::system_error,
-/// std::bad_alloc, and std::logic_error inside a section.
+/// Saves a snapshot, with the tick in it. Throws as save of a ConcurrentFilter does.
 NESTLINE_EXPORT void save(const ExpiringFilter& filter, const Output& to);
 
 [[deprecated("ExpiringFilter::load")]] inline ExpiringFilter load_expiring(const Input& from) {
@@ -208,7 +198,7 @@ NESTLINE_EXPORT void save(const ExpiringFilter& filter, const Output& to);
 /// An expiring filter's file, mapped read-only, at the tick at which it was saved, or one in bytes
 /// of somebody else. Opening, checks and damaged sections are those of MappedFilter.
 ///
-/// Thread safety: as const members of an ExpiringFilter.
+/// Thread safety: const members are for any number of threads.
 class NESTLINE_EXPORT MappedExpiringFilter {
  public:
   // As MappedFilter's.
