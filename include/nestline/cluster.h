@@ -127,7 +127,6 @@ class NESTLINE_EXPORT ClusterFilter {
   ClusterFilter(ClusterFilter&& other) noexcept;
   ClusterFilter& operator=(ClusterFilter&& other) noexcept;
   ~ClusterFilter();
-
   /// Adds one copy of each key. Returns how many were added. With `outcomes`, the keys that were
   /// not are looked up: `copies` for those found, `full` for the others, whose parts have no room.
   /// After an error with Effect::unknown some may have been added: insert_unique is safe to repeat.
@@ -153,7 +152,6 @@ class NESTLINE_EXPORT ClusterFilter {
   /// Sends a download()'s parts, of any cluster; std::invalid_argument for another number or seed.
   void upload(const class ClusterCopy& copy, Upload how = Upload::replace);
   [[nodiscard]] ClusterCopy download();  ///< The content of all parts, each of one moment.
-
   /// Adds the content of `source`, on the servers, part by part: both need the same number of parts
   /// and the same seed, else std::invalid_argument. Between clusters: download() and upload().
   void merge(ClusterFilter& source);
@@ -168,7 +166,6 @@ class NESTLINE_EXPORT ClusterFilter {
  private:
   struct State;
   explicit ClusterFilter(internal::OwnedState<State> state) noexcept;
-
   internal::OwnedState<State> state_;
 };
 
@@ -180,10 +177,8 @@ class NESTLINE_EXPORT ClusterCopy {
   ClusterCopy(ClusterCopy&& other) noexcept;
   ClusterCopy& operator=(ClusterCopy&& other) noexcept;
   ~ClusterCopy();
-
   /// Throws FormatError (nestline/format_error.h) for damage, std::system_error, std::bad_alloc.
   [[nodiscard]] static ClusterCopy load(const std::string& path);
-
   /// As ClusterFilter's, without a server.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
   [[nodiscard]] std::uint64_t size() const noexcept;  ///< Keys of all parts.
@@ -199,7 +194,6 @@ class NESTLINE_EXPORT ClusterCopy {
   friend NESTLINE_EXPORT void save(const ClusterCopy& copy, const std::string& path);
   struct State;
   explicit ClusterCopy(internal::OwnedState<State> state) noexcept;
-
   internal::OwnedState<State> state_;
 };
 

@@ -52,14 +52,12 @@ class NESTLINE_EXPORT ConcurrentReader {
   ~ConcurrentReader();
   ConcurrentReader(const ConcurrentReader&) = delete;
   ConcurrentReader& operator=(const ConcurrentReader&) = delete;
-
   /// As ConcurrentFilter's.
   [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
  private:
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
-
   alignas(void*) unsigned char section_[2 * sizeof(void*)];
   const void* state_;
   internal::KeyHasher hash_of_;
@@ -137,14 +135,11 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// The filter without locks, in the same memory. This one, which no other thread may use, can
   /// then only be destroyed or assigned to. One pass over the memory, to clear the versions.
   [[nodiscard]] Filter freeze() &&;
-
   /// As Filter's.
   static ConcurrentFilter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
-
   /// A copy of the present content, for saving or shipping. It has each operation whole or not at
   /// all. Throws std::bad_alloc, and std::logic_error inside a section.
   [[nodiscard]] Filter snapshot() const;
-
   [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key)); }
 
   /// If several threads call this with the same key, one stores it and the others get `present`.
@@ -158,16 +153,11 @@ class NESTLINE_EXPORT ConcurrentFilter {
   }
 
   [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
-
   [[nodiscard]] Hash prepare(Key key) const noexcept;
-
   /// Many lookups by this thread: see ConcurrentReader.
   [[nodiscard]] ConcurrentReader reader() const noexcept;
-
   [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
-
   bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
-
   /// Removes everything, at one instant. Allocates new memory of the same size and frees the old.
   /// Throws std::bad_alloc, and std::logic_error inside a section; the filter is then unchanged.
   void clear();
@@ -191,7 +181,6 @@ class NESTLINE_EXPORT ConcurrentFilter {
   }
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
-
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
@@ -203,14 +192,11 @@ class NESTLINE_EXPORT ConcurrentFilter {
   [[nodiscard]] std::uint64_t seed() const noexcept;
   /// Bytes of the blocks, as Filter's. While the filter grows, the new blocks are not counted yet.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
-
   bool grow();  ///< As Filter's. Lookups go on meanwhile. Throws std::logic_error inside a section.
-
   /// As Filter's, at one instant. Of a ConcurrentFilter, a snapshot is merged, which needs memory
   /// too; `other` may be this filter. Throws std::logic_error inside a section.
   std::uint64_t merge(const Filter& other, Copies copies = Copies::all);
   std::uint64_t merge(const ConcurrentFilter& other, Copies copies = Copies::all);
-
   /// As Filter's. The answer is for this moment: it can change when a filter grows.
   bool can_merge(const Filter& other, std::string* why = nullptr) const;
   bool can_merge(const ConcurrentFilter& other, std::string* why = nullptr) const;
@@ -230,9 +216,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;
-
   static internal::KeyHasher hasher(const State& state) noexcept;
-
   internal::OwnedState<State> state_;
   internal::KeyHasher hash_of_;
 };

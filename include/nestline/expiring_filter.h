@@ -80,17 +80,14 @@ class NESTLINE_EXPORT ExpiringFilter {
   struct State;  // private to the library
 
   static constexpr unsigned kMaxLife = 14;  ///< The longest life, in ticks.
-
   /// An empty filter at tick 0. Throws std::invalid_argument, with a sentence that names the option
   /// and its bounds, and std::bad_alloc.
   explicit ExpiringFilter(const ExpiringOptions& options);
   ExpiringFilter(ExpiringFilter&& other) noexcept;
   ExpiringFilter& operator=(ExpiringFilter&& other) noexcept;
   ~ExpiringFilter();
-
   /// As Filter's. The filter is at the tick at which it was saved.
   static ExpiringFilter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
-
   /// As ConcurrentFilter's, with the same tick. Writers wait while it is copied. O(memory).
   [[nodiscard]] ExpiringFilter snapshot() const;
 
@@ -109,10 +106,8 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// For how many more ticks it lives at least: it is still found when now() has moved on by so
   /// many. 0: it is not there, or this is its last tick.
   [[nodiscard]] unsigned left(Key key) const noexcept { return left_one(hash_of_(key)); }
-
   /// left for every key: ticks[i] for key i. Throws std::invalid_argument when the lengths differ.
   void left(KeySpan keys, std::span<std::uint8_t> ticks) const;
-
   /// The key's hash, and a hint to the processor that its block will be read or changed soon.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
@@ -149,15 +144,12 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// Sweeps about so many blocks of 64 bytes in the present tick, for a program that must not stop
   /// for long in advance(). True: nothing is left to sweep, and advance() will return at once.
   bool sweep(std::size_t blocks) noexcept;
-
   /// The tick, from 0 on; 2^64 - 1 is followed by 0.
   [[nodiscard]] std::uint64_t now() const noexcept;
   /// Slots in use, by dead keys that were not swept yet too; exact while no writer runs.
   [[nodiscard]] std::uint64_t size() const noexcept;
-
   /// Removes all; time stays. Writers wait. O(memory). Throws std::logic_error inside a section.
   void clear();
-
   [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< Keys that may be alive at once.
   [[nodiscard]] unsigned life() const noexcept;           ///< The life that insert gives.
   [[nodiscard]] int bits() const noexcept;                ///< Fingerprint width: 8 or 12.
@@ -181,9 +173,7 @@ class NESTLINE_EXPORT ExpiringFilter {
   [[nodiscard]] unsigned left_one(Hash key) const noexcept;
   std::size_t insert_all(KeySpan keys, unsigned life, std::span<Outcome> outcomes);
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
-
   static internal::KeyHasher hasher(const State& state) noexcept;
-
   internal::OwnedState<State> state_;
   internal::KeyHasher hash_of_;
 };
@@ -235,7 +225,6 @@ class NESTLINE_EXPORT MappedExpiringFilter {
   [[nodiscard]] Hash prepare(Key key) const noexcept;
   /// As ExpiringFilter's; the longest life where a section is damaged.
   [[nodiscard]] unsigned left(Key key) const noexcept;
-
   [[nodiscard]] std::uint64_t now() const noexcept;
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
@@ -265,11 +254,9 @@ class NESTLINE_EXPORT ExpiringClock {
   /// Begins now, at the filter's present tick. Throws std::invalid_argument for a window below
   /// life() nanoseconds.
   ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window);
-
   /// Advances the filter to the tick of `now`, if that is later. Where no tick has passed, it costs
   /// the reading of the clock. Throws std::logic_error inside a section when one has.
   void catch_up(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
-
   /// How long a tick takes.
   [[nodiscard]] std::chrono::nanoseconds tick() const noexcept { return tick_; }
 

@@ -64,7 +64,6 @@ struct Options {
   /// Where the blocks come from, as memory.h requires; null: mapped_memory(). grow, merge and
   /// inserts that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
-
   /// The options for capacity_for(bytes, fpr) keys. Throws std::invalid_argument as that does, and
   /// where not even one key fits.
   [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);
@@ -73,7 +72,6 @@ struct Options {
 /// Bytes of the blocks of a new filter: its memory_bytes() when nobody has made it grow. O(1).
 /// Throws std::invalid_argument as the filter's constructor does.
 [[nodiscard]] NESTLINE_EXPORT std::uint64_t bytes_for(const Options& options);
-
 /// The most keys for which bytes_for({.capacity = keys, .fpr = fpr}) is at most `bytes`; 0 where
 /// not even one key fits. Takes some 50 times as long as bytes_for. Throws std::invalid_argument
 /// for an `fpr` that no filter has.
@@ -134,11 +132,9 @@ class NESTLINE_EXPORT Filter {
   Filter(Filter&& other) noexcept;
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
-
   /// A copy in memory of its own, with the same promises. O(memory). Throws std::bad_alloc.
   [[nodiscard]] Filter snapshot() const;
   [[deprecated("snapshot")]] [[nodiscard]] Filter clone() const { return snapshot(); }
-
   /// Reads a whole filter (Input has what it takes) into `memory`, as Options::memory requires, and
   /// checks everything before it returns. Throws FormatError, std::system_error, std::bad_alloc.
   static Filter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
@@ -164,22 +160,17 @@ class NESTLINE_EXPORT Filter {
 
   /// False: `key` is certainly not in the filter. True: it is, or it looks the same as one.
   [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
-
   /// Hashes `key` and starts to fetch its block into the cache, for callers that do something else
   /// before they look up, insert or erase the hash: 16 keys later is enough for filters in memory.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
-
   /// Lookups to inline into a loop, until the filter gets other memory: see Reader.
   [[nodiscard]] Reader reader() const noexcept;
-
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
   [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
-
   /// Removes one copy of `key`; false when none was found. Only for copies that were stored:
   /// erasing a stranger, or a copy that an insert refused, may remove a key that looks the same,
   /// which is then missed.
   bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
-
   void clear() noexcept;  ///< Removes everything and keeps the memory.
 
   // Batches. Every span that goes with `keys` must have as many elements as `keys`, unless stated
@@ -189,7 +180,6 @@ class NESTLINE_EXPORT Filter {
   /// Inserts every key; returns how many were stored: the others will be missed. `outcomes`: how it
   /// ended for each key.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
-
   /// insert_unique for every key in this order, so that a key may be present because of one before
   /// it; returns how many were stored.
   [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
@@ -221,10 +211,8 @@ class NESTLINE_EXPORT Filter {
 
   /// Erases one copy of every key; returns how many were found. `erased`: 1 or 0 for each key.
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
-
   /// Copies of each key.
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
-
   [[nodiscard]] std::uint64_t size() const noexcept;  ///< Keys in the filter, every copy counted.
   /// Keys that the filter promises to hold; at least Options::capacity. The false-positive rate of
   /// the Options holds up to the larger of their capacity and max_capacity. Inserts beyond
@@ -277,7 +265,6 @@ class NESTLINE_EXPORT Filter {
   // A template, so that {} is not taken for a pointer.
   template <internal::OwnerOf<internal::Blocks> Owner>
   explicit Filter(Owner state) noexcept : state_(std::move(state)), hash_of_(hasher(*state_)) {}
-
   Inserted insert_one(Hash key) noexcept;
   Inserted insert_unique_one(Hash key) noexcept;
   Inserted update_one(Hash old_key, Hash new_key) noexcept;
@@ -285,9 +272,7 @@ class NESTLINE_EXPORT Filter {
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;
-
   static internal::KeyHasher hasher(const internal::Blocks& blocks) noexcept;
-
   internal::OwnedState<internal::Blocks> state_;
   internal::KeyHasher hash_of_;
 };

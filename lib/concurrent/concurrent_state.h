@@ -104,7 +104,6 @@ class KeyCount {
   };
 
   Stripe& mine() noexcept { return stripes_[thread_number() % kStripes]; }
-
   std::array<Stripe, kStripes> stripes_;
 };
 
@@ -298,7 +297,6 @@ struct ConcurrentFilter::State : SecondLook {
  private:
   // How many Pauses of other threads a writer waits for before it makes its own.
   static constexpr int kMaxWaits = 16;
-
   // That of filters of 8, 12 and 16 bits.
   static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
 
@@ -310,7 +308,6 @@ struct ConcurrentFilter::State : SecondLook {
 
   // This thread among the writers.
   static Writers::Thread writer() { return 2 * thread_number(); }
-
   const Readers readers_;
   std::atomic<Blocks*> table_;
   mutable Writers writers_;

@@ -111,7 +111,6 @@ class KnownThreads {
     return known;
   }
   NESTLINE_NEAR_TLS static inline thread_local constinit bool is_known = false;
-
   std::mutex mutex_;
   std::vector<unsigned long*> counts_;
 };

@@ -29,11 +29,9 @@ class BlobFilter {
   // Checks all that load checks. The bytes must stay in place while the filter is used. Throws
   // FormatError, std::bad_alloc.
   explicit BlobFilter(std::span<const std::byte> bytes);
-
   // Whether these are the bytes that were checked, as far as place, length, the fields of the
   // header and the checksums tell. Use the filter only when they are, if the bytes may have gone.
   [[nodiscard]] bool is_same(std::span<const std::byte> bytes) const noexcept;
-
   // As Filter's.
   [[nodiscard]] bool may_contain(Key key) const noexcept { return copies(key, true) != 0; }
   [[nodiscard]] unsigned count(Key key) const noexcept { return copies(key, false); }
@@ -45,7 +43,6 @@ class BlobFilter {
 
   [[nodiscard]] unsigned copies(Key key, bool any) const noexcept;
   static Identity identity_of(std::span<const std::byte> bytes) noexcept;
-
   std::span<const std::byte> bytes_;
   internal::Geometry geometry_;
   std::uint64_t seed_ = 0;

@@ -75,7 +75,6 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   // Inside a write section: passes the next blocks.
   template <class Locks>
   void sweep_slice(const Blocks& table);
-
   // Moves time on by one tick. By one thread at a time, outside of sections.
   void advance();
   // Removes all keys and moves time on; so there is nothing to sweep.
@@ -93,7 +92,6 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   }
   // A copy of all memory of one instant, and its shape then. Throws std::bad_alloc.
   OwnedBlocks copy_all(Shape& shape) const;
-
   const unsigned life;
   const ExpiringKernels& kernels = expiring_kernels(bits);
   std::mutex advancing;
@@ -113,7 +111,6 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   };
   static constexpr std::size_t kStripes = 32;
   Stripe& mine() { return stripes_[thread_number() % kStripes]; }
-
   std::array<Stripe, kStripes> stripes_;
   std::atomic<std::uint64_t> exchanged_;
   alignas(64) std::atomic<std::uint64_t> claimed_;

@@ -79,11 +79,9 @@ Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);
 
 using ChecksumBytes = std::array<std::byte, kChecksumBytes>;
 ChecksumBytes encode_checksum(std::span<const std::byte> bytes);
-
 // Whether the kChecksumBytes of `checksum` are those of `bytes`.
 bool matches_checksum(std::span<const std::byte> bytes,
                       std::span<const std::byte> checksum) noexcept;
-
 // The flaw of section i when its checksum does not match.
 Flaw damaged_section(const FileHeader& header, std::uint64_t i);
 
@@ -94,28 +92,22 @@ class ContentCheck {
   // `checksums`: the header.checksums_bytes() bytes after the blocks; they must outlive this
   // object.
   ContentCheck(const FileHeader& header, std::span<const std::byte> checksums);
-
   // Whether the checksums themselves are intact.
   [[nodiscard]] std::optional<Flaw> checksums() const;
-
   // Whether section i is intact, and its blocks are as a filter leaves them: lock and version 0,
   // free slots all zero, each fingerprint in a block where lookups can find it. Counts the keys.
   // `bytes` must be aligned like blocks.
   std::optional<Flaw> section(std::uint64_t i, std::span<const std::byte> bytes);
-
   // The same for blocks from number `first` on, without their checksum.
   std::optional<Flaw> blocks(std::uint64_t first, std::span<const Block> blocks);
-
   // Keys counted so far.
   [[nodiscard]] std::uint64_t counted() const { return counted_; }
-
   // Whether the header has the number of keys that section() counted.
   [[nodiscard]] std::optional<Flaw> keys() const;
 
  private:
   std::optional<Flaw> block(std::uint64_t index, const Block& block);
   std::optional<Flaw> young_marks(std::uint64_t index, const Block& block) const;
-
   FileHeader header_;
   const TableKernels& kernels_;
   std::span<const std::byte> checksums_;

@@ -96,10 +96,8 @@ Stored read_filter(const Source& source, std::pmr::memory_resource* memory,
 // trusts only what has arrived, and so allocates memory in steps.
 Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory,
                    Kind kind = Kind::filter);
-
 // The same from what a caller gives.
 Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind kind);
-
 // Gives what produce(sink) passes to the sink to what a caller gives.
 void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce);
 

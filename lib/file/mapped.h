@@ -63,19 +63,16 @@ class Mapped {
   // As the public members of that name.
   void verify() const;
   [[nodiscard]] std::optional<FormatError> damage() const;
-
   const FileHeader header;
   Blocks blocks;  // its path is the name of the bytes
 
  private:
   enum class Verdict : std::uint8_t { unknown, good, damaged };
   static constexpr std::uint64_t kSectionBlocks = kSectionBytes / kBlockBytes;
-
   Mapped(const FileSource& file, const std::filesystem::path& path, Kind kind, Verify verify);
   Mapped(const FileHeader& header, Storage storage, const std::filesystem::path& name,
          Verify verify);
   bool check(std::uint64_t section) const noexcept;
-
   mutable std::vector<std::atomic<Verdict>> verdicts_;  // none unless Verify::lazily
   mutable std::atomic<std::uint64_t> not_good_;         // sections that are unchecked or damaged
 };

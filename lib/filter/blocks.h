@@ -33,10 +33,8 @@ namespace nestline {
 class GrowthPatience {
  public:
   static constexpr std::uint64_t kKeys = std::uint64_t{1} << 16;
-
   // Growing has failed.
   void begin() noexcept { left_ = kKeys; }
-
   [[nodiscard]] bool is_waiting() const noexcept { return left_ != 0; }
 
   // Counts keys that need growth. False: it is time to try again. When several threads call this at
@@ -68,10 +66,8 @@ struct Blocks {
 
   // Without what time adds to it.
   [[nodiscard]] Shape shape() const { return {bits, view.geometry, seed, capacity, max_capacity}; }
-
   // Only for a filter that is not a read-only mapping.
   Block* blocks() const { return const_cast<Block*>(view.blocks); }
-
   [[nodiscard]] KeyHasher hasher() const { return {seed, view.secrets}; }
 
   // Whether it still grows automatically, and whether it has to grow before the next key.
@@ -79,7 +75,6 @@ struct Blocks {
     return max_capacity > capacity && view.geometry.growth < max_growth(bits);
   }
   [[nodiscard]] bool is_due_to_grow() const { return size >= capacity && grows_by_itself(); }
-
   BlocksView view;  // contains the three members that every lookup needs first
   const TableKernels* kernels;
   int bits;
@@ -99,7 +94,6 @@ using OwnedBlocks = internal::OwnedState<Blocks>;
 
 // Empty, in memory as Options::memory requires. Throws std::bad_alloc.
 OwnedBlocks make_blocks(const Shape& shape, std::pmr::memory_resource* memory);
-
 // Keys / slots, and the expected false-positive rate, for `keys` keys.
 double load_factor(const Blocks& state, std::uint64_t keys);
 double expected_fpr(const Blocks& state, std::uint64_t keys);

@@ -26,10 +26,8 @@ struct Size {
 
 // Checks `options` and decides. Throws std::invalid_argument.
 Size decide_size(const Options& options);
-
 // The same for a maplet: full load, and no bound on the rate. Throws std::invalid_argument.
 Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity);
-
 // For an expiring filter; `bits`: its layout's number. Throws std::invalid_argument.
 Size decide_expiring_size(const ExpiringOptions& options);
 
@@ -42,10 +40,8 @@ std::uint64_t safe_keys(int bits, const Geometry& geometry);
 
 // The capacity after a doubling to `geometry`: twice `capacity` as far as that is safe, never less.
 std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t capacity);
-
 // Share of absent keys that need a second block, filled by inserts to `load` at each doubling.
 double second_probe_share(int bits, double load, unsigned growth);
-
 // The false-positive rate at a load, `second_probes` being that share, after `growth` doublings,
 // with a bound of 0.03 for blocks of keys that are away and meet theirs there. Grown filters of 1
 // to 1000 base blocks, at loads of 30 to 95 % and up to the last doubling, are within 5 % of it.

@@ -24,11 +24,9 @@ class Storage {
     return *this;
   }
   ~Storage();
-
   // Zeroed memory for `blocks` blocks, from mapped_memory() when `memory` is null. Throws
   // std::bad_alloc.
   static Storage allocate(std::uint64_t blocks, std::pmr::memory_resource* memory = nullptr);
-
   // The first `size` bytes, at least one, of an open file, read-only; the file may be closed
   // afterwards. Throws std::system_error with `path` as its text.
   static Storage map(int file, std::uint64_t size, const std::filesystem::path& path);
@@ -43,12 +41,9 @@ class Storage {
   // mapped_memory(), that is, what does not fill a huge page. For memory that is about to be
   // written from end to end. A hint.
   void populate() const;
-
   // Brings all of it into memory, so that later writes meet no fault. For memory that is zeroed.
   void touch() const;
-
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
-
   // The resource that this memory came from; null for a mapped file.
   [[nodiscard]] std::pmr::memory_resource* memory() const { return memory_; }
 
@@ -56,7 +51,6 @@ class Storage {
   Storage(void* data, std::size_t size, std::pmr::memory_resource* memory)
       : data_(static_cast<std::byte*>(data)), size_(size), memory_(memory) {}
   void swap(Storage& other) noexcept;
-
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::pmr::memory_resource* memory_ = nullptr;

@@ -35,7 +35,6 @@ Table<MapletLayout, Locks> maplet_table(const Blocks& state, Locks locks = Locks
 
 struct Maplet::State : ConcurrentFilter::State {
   explicit State(OwnedBlocks&& table) : ConcurrentFilter::State(std::move(table)) {}
-
   const MapletKernels& kernels = maplet_kernels();
 };
 
@@ -54,7 +53,6 @@ struct MapletAccess {
 // The candidates of the key with this hash, into the front of `values`.
 std::size_t find_hash(const Maplet::State& state, std::uint64_t hash,
                       std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept;
-
 // Adds a pair; pauses the other writers or grows the maplet if it has to.
 Inserted insert_pair(Maplet::State& state, std::uint64_t hash, std::uint64_t value) noexcept;
 
