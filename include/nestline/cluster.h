@@ -48,7 +48,8 @@ struct ClusterOptions {
   /// The longest wait for one server without progress, reconnects and redirections included; then
   /// ClusterError. The name service takes its own time.
   std::chrono::milliseconds timeout{2000};
-  /// A change returns when so many replicas have it (WAIT); else ClusterError, but it was made.
+  /// An addition or removal returns when so many replicas of each part have it (WAIT). If not
+  /// within `timeout`, ClusterError; the change was made nevertheless.
   unsigned wait_replicas = 0;
 };
 
@@ -137,7 +138,8 @@ class NESTLINE_EXPORT ClusterFilter {
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out);
   /// Removes one copy of each key; only keys that were inserted. Returns how many were found.
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
-  void count(KeySpan keys, std::span<std::uint8_t> out);  ///< Copies of each key, at most 255.
+  /// out[i] is the number of copies of keys[i], at most 255.
+  void count(KeySpan keys, std::span<std::uint8_t> out);
 
   /// Builds the parts here, on all threads of the caller's oneTBB arena, and sends them whole
   /// (CF.LOADCHUNK), with room for the descriptor's capacity or these keys, whichever is more. With
@@ -159,9 +161,10 @@ class NESTLINE_EXPORT ClusterFilter {
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] unsigned parts() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  [[nodiscard]] std::uint64_t capacity() const noexcept;   ///< As given to create().
-  [[nodiscard]] double fpr() const noexcept;               ///< The rate that create() was given.
-  [[nodiscard]] unsigned part_of(Key key) const noexcept;  ///< 0 to parts() - 1; O(length).
+  [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< As given to create().
+  [[nodiscard]] double fpr() const noexcept;              ///< The rate that create() was given.
+  /// The part of a key, from 0 to parts() - 1. O(1), for strings O(length).
+  [[nodiscard]] unsigned part_of(Key key) const noexcept;
 
  private:
   struct State;
@@ -177,7 +180,8 @@ class NESTLINE_EXPORT ClusterCopy {
   ClusterCopy(ClusterCopy&& other) noexcept;
   ClusterCopy& operator=(ClusterCopy&& other) noexcept;
   ~ClusterCopy();
-  /// Throws FormatError (nestline/format_error.h) for damage, std::system_error, std::bad_alloc.
+  /// Throws FormatError (nestline/format_error.h) when the file is not one of save's or is damaged,
+  /// std::system_error, std::bad_alloc.
   [[nodiscard]] static ClusterCopy load(const std::string& path);
   /// As ClusterFilter's, without a server.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;

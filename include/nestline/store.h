@@ -6,7 +6,8 @@
 //   std::string value;
 //   if (store.get("user:17", value)) { ... }
 //
-// docs/STORE.md has more, and every byte of the files. Link nestline::store. Files: store_files.h.
+// docs/STORE.md: when to use it and when not, what each Sync promises, the bytes of the files. Link
+// nestline::store. store_files.h has whole files in a store.
 #ifndef NESTLINE_STORE_H_
 #define NESTLINE_STORE_H_
 
@@ -163,7 +164,8 @@ class NESTLINE_EXPORT Store {
     std::unique_ptr<Changes> changes_;
   };
 
-  /// Makes all changes in order, or none, after a crash too. Readers may see some first.
+  /// Makes all changes of the batch in order, or none, after a crash as well. Readers of this
+  /// process may see some of them before the others.
   void write(const Batch& batch);
 
   /// Asks for many keys: calls with(i, std::string_view value) for each key that is there, in any

@@ -1,11 +1,8 @@
 // ClusterCopy and its file.
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <span>
 #include <string>
 #include <system_error>
-#include <vector>
 
 #include "lib/cluster/part_set.h"
 #include "nestline/cluster.h"
