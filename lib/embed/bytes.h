@@ -1,17 +1,15 @@
-// For other formats: what a program that keeps filters in a format of its own needs beyond the
-// public headers. scripts/lint lists which rooms use this one, and what else of the library's
-// internals.
+// What a program that keeps filters in a format of its own needs beyond the public headers.
+// scripts/lint lists which rooms use this one, and what else of the internals.
 //
-// A filter is its shape, from which it is made again, empty, and its bytes, which can be read and
-// replaced in ranges: the blocks and, of an expiring filter, the young marks (lib/place/aging.h).
-// Both may be hostile: shapes and bytes that no filter can have are refused, and then nothing is
-// changed.
+// A filter is its shape, from which it is made again, empty, and its bytes, read and replaced in
+// ranges: the blocks and, of an expiring filter, the young marks (lib/place/aging.h). Shapes and
+// bytes that no filter can have are refused, and then nothing is changed.
 //
 // All functions are for the only thread that changes the filter. Beside threads that look up in it
-// they read the blocks as they are, without a section of their own, and never wait. Those that only
-// read also serve a child process that was forked by that thread, whatever the others were doing.
+// they never wait and have no section. Those that only read also serve a child process that this
+// thread has forked, whatever the others were doing.
 //
-// Two headers are included on purpose: one for Storage, and one for get and put.
+// storage.h and little_endian.h are included for users of this one.
 #ifndef NESTLINE_LIB_EMBED_BYTES_H_
 #define NESTLINE_LIB_EMBED_BYTES_H_
 
@@ -67,11 +65,9 @@ std::size_t bytes_beside(const ExpiringFilter& filter) noexcept;
 // Never call what waits for readers: grow, merge, clear, snapshot. To do those, take the filter
 // back: by freeze() when no reader is left, or else by copy_of.
 
-// Takes over the filter's memory, in O(1). `filter` must not grow by itself. Throws std::bad_alloc;
-// `filter` is then unchanged.
+// As ConcurrentFilter(filter), which must not grow by itself.
 ConcurrentFilter share(Filter&& filter);
-// A filter of the same shape with the same keys, in memory from the same source. Throws
-// std::bad_alloc.
+// The same shape and keys in memory from the same source. Throws std::bad_alloc.
 Filter copy_of(const ConcurrentFilter& shared);
 // Takes all keys out, in place and block by block. Readers may meanwhile find some and miss others.
 void empty(ConcurrentFilter& shared) noexcept;

@@ -1,11 +1,10 @@
-// What an ExpiringFilter is made of: the state of a concurrent filter with the layout of one that
-// expires, and how far the sweep of the present tick has come. So sections, pauses and counting are
-// those of ConcurrentFilter. lib/place/aging.h has the rules of time and their proof.
+// What an ExpiringFilter is made of: the state of a ConcurrentFilter, with its sections, pauses and
+// counting, and how far the sweep has come. lib/place/aging.h has the rules of time and their
+// proof.
 //
-// The sweep is shared by all: whoever sweeps claims the next kSlice blocks, and adds them to
-// `swept_` when it has passed them. Each thread that inserts does so once in kSlice inserts. At a
-// full rate of inserts the sweep is over before half of the tick is: a tick brings at least 2 keys
-// a block.
+// Whoever sweeps claims the next kSlice blocks, and adds them to `swept_` when it has passed them.
+// Each inserting thread does so once in kSlice inserts. At a full rate of inserts the sweep is over
+// before half of the tick is: a tick brings at least 2 keys a block.
 #ifndef NESTLINE_LIB_EXPIRING_EXPIRING_STATE_H_
 #define NESTLINE_LIB_EXPIRING_EXPIRING_STATE_H_
 

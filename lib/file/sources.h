@@ -1,6 +1,6 @@
-// Open files, and where the bytes of a filter come from. A source has a name for errors, and
-// read(), which fills `to`. Sources of known length have size() and can be read at any offset; a
-// stream is read in order.
+// Open files, and where a filter's bytes come from. A source has a name for errors, and read(),
+// which fills `to`. Those of known length have size() and are read at any offset; a stream in
+// order.
 #ifndef NESTLINE_LIB_FILE_SOURCES_H_
 #define NESTLINE_LIB_FILE_SOURCES_H_
 

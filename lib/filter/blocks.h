@@ -1,5 +1,4 @@
-// What filters of every kind are made of: blocks, the numbers that belong to them, and the table
-// that works on them.
+// What filters of every kind are made of: blocks, their numbers, and the table that works on them.
 #ifndef NESTLINE_LIB_FILTER_BLOCKS_H_
 #define NESTLINE_LIB_FILTER_BLOCKS_H_
 
@@ -26,10 +25,9 @@ namespace nestline {
 // How long a filter that could not grow waits before it requests memory again.
 //
 // That is a system call, for which all writers of a ConcurrentFilter wait. After a failure the
-// filter takes kKeys more keys that need growth, storing those that still find room, and only then
-// tries again, unless grow() is called. Keys need growth that have no room, or for which the filter
-// is due to grow; each counts once, whether it is stored or refused, alone or in a batch. In a
-// batch those with too many copies count with them.
+// filter takes kKeys more keys that need growth before it tries again, unless grow() is called.
+// Keys need growth that have no room, or for which the filter is due to grow; each counts once,
+// stored or refused. In a batch those with too many copies count too.
 class GrowthPatience {
  public:
   static constexpr std::uint64_t kKeys = std::uint64_t{1} << 16;
@@ -37,8 +35,8 @@ class GrowthPatience {
   void begin() noexcept { left_ = kKeys; }
   [[nodiscard]] bool is_waiting() const noexcept { return left_ != 0; }
 
-  // Counts keys that need growth. False: it is time to try again. When several threads call this at
-  // once, some of their keys may not be counted, and the wait becomes a little longer.
+  // Counts keys that need growth. False: it is time to try again. Threads that call it at once may
+  // not count all keys, and wait a little longer.
   bool waits(std::uint64_t keys) noexcept {
     const std::uint64_t left = left_;
     if (left == 0) return false;
@@ -117,8 +115,8 @@ decltype(auto) with_table(const Blocks& state, Work&& work, Locks locks = Locks(
   });
 }
 
-// The first tries of an insert and an erase: one call of a kernel, which is all that most of them
-// need. Nothing has changed if they fail. Then the rest of an insert, and a whole erase.
+// The first tries of an insert and an erase, one call of a kernel: nothing has changed if they
+// fail. Then the rest of an insert, and a whole erase.
 template <class Locks>
 bool store_at_home(const Blocks& blocks, std::uint64_t hash) {
   return blocks.kernels->of_filter().first_tries<Locks>().store(blocks.view.blocks,

@@ -1,5 +1,4 @@
-// The memory that holds the blocks: zeroed and aligned, from a resource (nestline/memory.h), a
-// read-only mapping of a file, or bytes of somebody else.
+// The memory of the blocks: from a resource (memory.h), a mapped file, or bytes of somebody else.
 #ifndef NESTLINE_LIB_FILTER_STORAGE_H_
 #define NESTLINE_LIB_FILTER_STORAGE_H_
 
@@ -24,8 +23,7 @@ class Storage {
     return *this;
   }
   ~Storage();
-  // Zeroed memory for `blocks` blocks, from mapped_memory() when `memory` is null. Throws
-  // std::bad_alloc.
+  // Zeroed memory for `blocks` blocks; null: from mapped_memory(). Throws std::bad_alloc.
   static Storage allocate(std::uint64_t blocks, std::pmr::memory_resource* memory = nullptr);
   // The first `size` bytes, at least one, of an open file, read-only; the file may be closed
   // afterwards. Throws std::system_error with `path` as its text.

@@ -1,6 +1,5 @@
-// What a Maplet is made of: the state of a concurrent filter with the layout of a maplet. So
-// sections, exchanges of the table, counting and growth are those of ConcurrentFilter, and only the
-// operations on pairs are the maplet's own.
+// What a Maplet is made of: the state of a ConcurrentFilter, with its sections, exchanges, counting
+// and growth, and operations on pairs.
 #ifndef NESTLINE_LIB_MAPLET_MAPLET_STATE_H_
 #define NESTLINE_LIB_MAPLET_MAPLET_STATE_H_
 
