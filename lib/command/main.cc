@@ -1,6 +1,5 @@
-// nestline: the filter on the command line. Parses the arguments, calls the command, and turns
-// every error into one message and exit status 2. The commands are tables (io/command.h), each in
-// the file of what it does.
+// nestline: the filter on the command line. Every error becomes one message and exit status 2. The
+// commands are tables (io/command.h), each in the file of what it does.
 #include <fcntl.h>
 #include <unistd.h>
 

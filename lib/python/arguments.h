@@ -1,5 +1,4 @@
-// Arguments of Python that are not keys: numbers, paths, the options of a filter, the
-// array for answers.
+// Arguments of Python that are not keys.
 #ifndef NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 #define NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 
@@ -20,8 +19,7 @@
 
 namespace nestline::python {
 
-// An int from 0 to 2**64 - 1. Throws TypeError, for a bool too, and OverflowError that names the
-// argument.
+// An int from 0 to 2**64 - 1. Throws TypeError, also for a bool, and OverflowError with the name.
 std::uint64_t number_of(py::handle object, const char* name);
 
 // The same, where the library takes an int: what does not fit becomes a number that it refuses.
@@ -90,7 +88,6 @@ class Answers {
   std::span<std::uint8_t> bytes_;
 };
 
-// Adds the class Outcome to the module, an IntEnum.
 void bind_outcome(py::module_& module);
 
 }  // namespace nestline::python

@@ -1,5 +1,4 @@
-// The classes ClusterFilter and ClusterCopy. Every call waits for servers, so all of them release
-// the interpreter's lock, and a ClusterFilter is for one thread at a time.
+// The classes ClusterFilter and ClusterCopy. Every call waits for servers, so all release the lock.
 #include "nestline/cluster.h"
 
 #include <pybind11/stl.h>

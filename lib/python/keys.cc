@@ -1,5 +1,4 @@
-// Single keys, read with the interpreter's own functions and without copying; the classes Hash and
-// StringArray, and the function hash_key.
+// Single keys, read without copying; the classes Hash and StringArray, and hash_key.
 #include <pybind11/numpy.h>
 
 #include <stdexcept>
@@ -27,8 +26,7 @@ bool is_of(PyObject* object, PyObject*& kept, const char* module, const char* na
   return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(kept)) != 0;
 }
 
-// An integer of NumPy, which is no bool and no array, without the slow questions that others need.
-// Differences of times are a kind of them, without __index__.
+// A NumPy integer, no bool and no array. Differences of times are a kind of them without __index__.
 bool is_numpy_integer(PyObject* object) {
   static PyObject* type = nullptr;
   return PyIndex_Check(object) && is_of(object, type, "numpy", "integer");
@@ -185,8 +183,7 @@ Bytes::Bytes(py::handle object, const char* what) {
   }
 }
 
-// The offsets are checked once, when the array is made. Bytes, as Arrow's buffers are, hold those
-// of 32 bits, which its strings have unless they are large.
+// Bytes, as Arrow's buffers are, hold offsets of 32 bits, unless its strings are large.
 StringArray::StringArray(py::handle offsets, py::handle data)
     : offsets_(offsets, PyBUF_ND | PyBUF_FORMAT), data_(data, PyBUF_SIMPLE) {
   const ItemType type = ItemType::of(offsets_.view());

@@ -9,7 +9,6 @@
 
 namespace nestline::command {
 
-/// What most of them take.
 struct KeysArguments {
   std::string file;
   LineInputs inputs;

@@ -1,7 +1,5 @@
-// The hashes of all lines, for a build that must count its keys before it can make the filter.
-//
-// Eight bytes per key, whatever its length, kept in chunks. A growing vector would need room for
-// its old and its new copy at once.
+// The hashes of all lines, for a build that must count its keys before it makes the filter: 8 bytes
+// per key, in chunks. A growing vector would need room for its old and new copy at once.
 #ifndef NESTLINE_LIB_COMMAND_FILTER_HASH_STORE_H_
 #define NESTLINE_LIB_COMMAND_FILTER_HASH_STORE_H_
 

@@ -1,7 +1,5 @@
-// How the command fails: its two exceptions and the one function that prints a message.
-//
-// Every message has the form `nestline: FILE: what is wrong`. A message about the command line has
-// no file: `nestline: what is wrong`, then a hint to --help.
+// How the command fails. Every message has the form `nestline: FILE: what is wrong`. One about the
+// command line has no file: `nestline: what is wrong`, then a hint to --help.
 #ifndef NESTLINE_LIB_COMMAND_IO_ERRORS_H_
 #define NESTLINE_LIB_COMMAND_IO_ERRORS_H_
 
@@ -38,12 +36,10 @@ auto concerning(const std::string& file, const Work& work) {
   }
 }
 
-/// The command line is wrong.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The system's message for an errno value.
 inline std::string error_text(int error_number) {
   return std::generic_category().message(error_number);
 }

@@ -1,13 +1,8 @@
-// Keeps two commands from changing one filter file at the same time.
-//
-// add and remove load the file, change the filter and replace the file; merge may do so too. If two
-// of them ran at once, both would start from the same content, and the last one to finish would
-// undo the other's work: keys that were added would be missing. So each holds an advisory lock on
-// the file while it works. The lock belongs to the file, not to its name. If the name refers to
-// another file after the wait, the lock is taken again, on that file.
-//
-// This does not protect against programs that call the library themselves. On file systems without
-// locks it does nothing.
+// Keeps two commands from changing one filter file at the same time: if two loaded, changed and
+// replaced it at once, the last would undo the other's work, and keys would be missing. The
+// advisory lock belongs to the file, not to its name. If the name refers to another file after the
+// wait, that one is locked. Programs that call the library themselves, and file systems without
+// locks, are not covered.
 #ifndef NESTLINE_LIB_COMMAND_IO_FILE_LOCK_H_
 #define NESTLINE_LIB_COMMAND_IO_FILE_LOCK_H_
 

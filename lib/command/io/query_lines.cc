@@ -1,4 +1,3 @@
-// See query_lines.h.
 #include "lib/command/io/query_lines.h"
 
 #include <vector>

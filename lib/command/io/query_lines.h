@@ -1,10 +1,6 @@
-// Prints the lines of the inputs that a filter of any kind selects, in order, as grep prints
-// matches.
-//
-// The output is flushed before the reader waits for more input, so answers come as fast as the
-// lines do.
-//
-// As with grep, an input that cannot be read is reported and skipped; the status is then 2.
+// Prints the lines that a filter of any kind selects, in order. The output is flushed before the
+// reader waits for more input. As with grep, an input that cannot be read is reported and skipped;
+// the status is then 2.
 #ifndef NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 #define NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 
@@ -38,15 +34,13 @@ class LinePrinter {
   Output output_;
 };
 
-/// Which lines to print, and how.
 struct LineChoice {
   LineInputs inputs;
   bool invert = false;      // -v
   bool count_only = false;  // -c
 };
 
-/// Writes the positions of the keys that may be in the filter, in ascending order, and returns how
-/// many there are.
+/// Writes the positions of keys that may be there, in ascending order, and returns their number.
 using SelectKeys =
     std::function<std::size_t(std::span<const std::string_view>, std::span<std::uint32_t>)>;
 

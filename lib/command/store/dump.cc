@@ -70,7 +70,6 @@ void print_all_of(Work&& work, Output& output) {
   }
 }
 
-// Calls print(text, key, value) for each record of the store, and prints the text.
 template <typename Print>
 void print_all(const Store& store, const char* verb, Output& output, Print&& print) {
   Progress progress(verb, std::nullopt, bar_wanted());
@@ -87,7 +86,6 @@ void print_all(const Store& store, const char* verb, Output& output, Print&& pri
   print_all_of([&] { store.for_each(print_one); }, output);
 }
 
-// The answers to some keys, printed in the order of the keys.
 class Answers {
  public:
   Answers(const Store& store, char line_end) : store_(store), line_end_(line_end) {}
