@@ -1,8 +1,7 @@
 // A logical filter on a Redis Cluster or one Redis server: many CF.* keys that act as one filter.
 //
-// A CF.* key lives on one node, bounded by its memory and its one thread. A logical filter has P
-// parts, each an ordinary CF.* key of the nestline module, which the cluster spreads, replicates
-// and moves. This client hashes, and sends 8 bytes a key to all nodes at once, one pipeline each.
+// It has P parts, each an ordinary CF.* key of the nestline module, which the cluster spreads,
+// replicates and moves. This client hashes, and sends 8 bytes a key to all nodes at once.
 //
 //   const nestline::ClusterOptions cluster{.servers = {"10.0.0.1:6379", "10.0.0.2:6379"}};
 //   auto seen = nestline::ClusterFilter::create(cluster, "seen", {.capacity = 1'000'000'000});
@@ -11,7 +10,6 @@
 //   seen.may_contain(keys, found);
 //
 // The filter NAME is the hash key NAME and the parts NAME:{p0}, NAME:{p1}, ... (docs/CLUSTER.md).
-//
 // Link nestline::cluster.
 #ifndef NESTLINE_CLUSTER_H_
 #define NESTLINE_CLUSTER_H_
@@ -39,8 +37,7 @@ struct ClusterOptions {
   /// "[IPV6]:PORT", "redis://[USER[:PASSWORD]@]HOST[:PORT][/0]", "rediss://..." for TLS, or
   /// valkey(s)://. A URL's user and password are percent-decoded, and come first.
   std::vector<std::string> servers{};
-  /// For AUTH. No password: no AUTH. No user: "default".
-  std::string user{};
+  std::string user{};  ///< For AUTH. No password: no AUTH. No user: "default".
   std::string password{};
   bool tls = false;       ///< TLS to every node, as "rediss://" asks for.
   std::string ca_file{};  ///< TLS: certificates to trust (PEM); empty: those of the system.
@@ -48,10 +45,11 @@ struct ClusterOptions {
   std::string cert_file{};
   std::string key_file{};
   bool verify = true;  ///< TLS: false accepts any certificate. Only for tests.
-  /// The longest a call waits for one server without an answer or progress, with reconnects and
-  /// redirections; then it throws ClusterError. The name service takes its own time.
+  /// The longest wait for one server without progress, reconnects and redirections included; then
+  /// ClusterError. The name service takes its own time.
   std::chrono::milliseconds timeout{2000};
-  /// A change returns when so many replicas have it (WAIT); else ClusterError, but it was made.
+  /// An addition or removal returns when so many replicas of each part have it (WAIT). If not
+  /// within `timeout`, ClusterError; the change was made nevertheless.
   unsigned wait_replicas = 0;
 };
 
@@ -130,7 +128,6 @@ class NESTLINE_EXPORT ClusterFilter {
   ClusterFilter(ClusterFilter&& other) noexcept;
   ClusterFilter& operator=(ClusterFilter&& other) noexcept;
   ~ClusterFilter();
-
   /// Adds one copy of each key. Returns how many were added. With `outcomes`, the keys that were
   /// not are looked up: `copies` for those found, `full` for the others, whose parts have no room.
   /// After an error with Effect::unknown some may have been added: insert_unique is safe to repeat.
@@ -141,14 +138,15 @@ class NESTLINE_EXPORT ClusterFilter {
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out);
   /// Removes one copy of each key; only keys that were inserted. Returns how many were found.
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
-  void count(KeySpan keys, std::span<std::uint8_t> out);  ///< Copies of each key, at most 255.
+  /// out[i] is the number of copies of keys[i], at most 255.
+  void count(KeySpan keys, std::span<std::uint8_t> out);
 
   /// Builds the parts here, on all threads of the caller's oneTBB arena, and sends them whole
   /// (CF.LOADCHUNK), with room for the descriptor's capacity or these keys, whichever is more. With
-  /// Upload::replace other clients see the old content or the new one, and a killed client leaves
-  /// one of them; what others insert during the call may be lost. With Upload::merge a killed
-  /// client leaves some parts merged. Takes 8 bytes a key here, 12 more for those of the parts that
-  /// are being built, one on each thread, and the parts.
+  /// Upload::replace other clients, also after this one is killed, see the old content or the new;
+  /// what they insert during the call may be lost. With Upload::merge a killed client leaves some
+  /// parts merged. Takes 8 bytes a key here, 12 more for parts being built, one on each thread, and
+  /// the parts.
   void upload(KeySpan keys, Upload how = Upload::replace);
   /// The same for keys that come batch by batch: next() returns the next batch, valid until its
   /// next call, and at the end an empty one. What it throws ends the call before anything is sent.
@@ -156,7 +154,6 @@ class NESTLINE_EXPORT ClusterFilter {
   /// Sends a download()'s parts, of any cluster; std::invalid_argument for another number or seed.
   void upload(const class ClusterCopy& copy, Upload how = Upload::replace);
   [[nodiscard]] ClusterCopy download();  ///< The content of all parts, each of one moment.
-
   /// Adds the content of `source`, on the servers, part by part: both need the same number of parts
   /// and the same seed, else std::invalid_argument. Between clusters: download() and upload().
   void merge(ClusterFilter& source);
@@ -164,14 +161,14 @@ class NESTLINE_EXPORT ClusterFilter {
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] unsigned parts() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  [[nodiscard]] std::uint64_t capacity() const noexcept;   ///< As given to create().
-  [[nodiscard]] double fpr() const noexcept;               ///< The rate that create() was given.
-  [[nodiscard]] unsigned part_of(Key key) const noexcept;  ///< 0 to parts() - 1; O(length).
+  [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< As given to create().
+  [[nodiscard]] double fpr() const noexcept;              ///< The rate that create() was given.
+  /// The part of a key, from 0 to parts() - 1. O(1), for strings O(length).
+  [[nodiscard]] unsigned part_of(Key key) const noexcept;
 
  private:
   struct State;
   explicit ClusterFilter(internal::OwnedState<State> state) noexcept;
-
   internal::OwnedState<State> state_;
 };
 
@@ -183,10 +180,9 @@ class NESTLINE_EXPORT ClusterCopy {
   ClusterCopy(ClusterCopy&& other) noexcept;
   ClusterCopy& operator=(ClusterCopy&& other) noexcept;
   ~ClusterCopy();
-
-  /// Throws FormatError (nestline/format_error.h) for damage, std::system_error, std::bad_alloc.
+  /// Throws FormatError (nestline/format_error.h) when the file is not one of save's or is damaged,
+  /// std::system_error, std::bad_alloc.
   [[nodiscard]] static ClusterCopy load(const std::string& path);
-
   /// As ClusterFilter's, without a server.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
   [[nodiscard]] std::uint64_t size() const noexcept;  ///< Keys of all parts.
@@ -202,7 +198,6 @@ class NESTLINE_EXPORT ClusterCopy {
   friend NESTLINE_EXPORT void save(const ClusterCopy& copy, const std::string& path);
   struct State;
   explicit ClusterCopy(internal::OwnedState<State> state) noexcept;
-
   internal::OwnedState<State> state_;
 };
 

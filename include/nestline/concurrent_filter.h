@@ -1,10 +1,9 @@
 // The cuckoo filter that any number of threads read and change at the same time.
 //
 // A lookup takes no lock and writes no shared memory, unless writers keep changing its blocks: then
-// it locks them for a moment. A writer locks one or two blocks of 64 bytes. As long as only one
-// thread has changed keys, that thread needs no atomic exchanges for it and is nearly as fast as
-// with Filter. The first change by a second thread ends that for good, and so does a lookup that a
-// change disturbs 16 times.
+// it locks them for a moment. A writer locks one or two blocks of 64 bytes. A thread that alone has
+// changed keys needs no atomic exchanges and is nearly as fast as with Filter, until a second
+// thread changes one or a change disturbs a lookup 16 times.
 //
 //   nestline::ConcurrentFilter filter({.capacity = 1'000'000, .max_capacity = 4'000'000});
 //   // from any thread, at any time:
@@ -12,8 +11,7 @@
 //   if (filter.may_contain("user:17")) { ... look in the slow place ... }
 //
 // The same operations in the same order leave the same content as in Filter. Each of the two can be
-// turned into the other without copying. Where one thread writes while no other reads, Filter is
-// faster.
+// turned into the other without copying.
 #ifndef NESTLINE_CONCURRENT_FILTER_H_
 #define NESTLINE_CONCURRENT_FILTER_H_
 
@@ -35,73 +33,64 @@ namespace nestline {
 
 class ConcurrentFilter;
 
-/// Lookups of single keys in a ConcurrentFilter for loops of many: what may_contain pays for each
-/// key to enter and leave the filter is paid once.
+/// Lookups of single keys in loops: to enter and leave the filter is paid once, not for each key.
 ///
 ///   const nestline::ConcurrentReader reader = filter.reader();
 ///   for (const auto key : keys) hits += reader.may_contain(key);
 ///
-/// Each lookup is linearizable as the filter's own: it sees every change that ended before it
-/// began, also when the filter has grown meanwhile.
+/// Each lookup is linearizable as the filter's own, also when the filter has grown meanwhile.
 ///
 /// One thread makes it, uses it and destroys it, before that thread ends and before the filter is
 /// destroyed or moved. Threads that grow, clear, merge or copy a filter, and the first that changes
-/// one beside another, wait until it is destroyed: so destroy it after some thousand lookups, which
-/// take some 10 us, and make a new one. A thread's readers may end in any order, but those that
-/// overlap make others wait until the last of them has ended. While one lives, its own thread must
-/// not change or copy a ConcurrentFilter, a Maplet or an ExpiringFilter: see ConcurrentFilter,
-/// "Inside a section".
+/// one beside another, wait until it is destroyed: make a new one after some thousand lookups (some
+/// 10 us). A thread's readers may end in any order, but those that overlap make others wait until
+/// the last of them has ended. While one lives, its own thread must not change or copy a
+/// ConcurrentFilter, a Maplet or an ExpiringFilter: see ConcurrentFilter, "Inside a section".
 class NESTLINE_EXPORT ConcurrentReader {
  public:
-  /// O(1).
-  explicit ConcurrentReader(const ConcurrentFilter& filter) noexcept;
+  explicit ConcurrentReader(const ConcurrentFilter& filter) noexcept;  ///< O(1).
   ~ConcurrentReader();
   ConcurrentReader(const ConcurrentReader&) = delete;
   ConcurrentReader& operator=(const ConcurrentReader&) = delete;
-
   /// As ConcurrentFilter's.
   [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
  private:
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
-
   alignas(void*) unsigned char section_[2 * sizeof(void*)];
   const void* state_;
   internal::KeyHasher hash_of_;
 };
 
-/// A Filter for many threads. The members mean the same as Filter's; only the differences are
-/// described here.
+/// A Filter for many threads. Only the differences from Filter's members are described here.
 ///
 /// Thread safety: every member may be called from any thread at any time, except construction,
 /// destruction, move and freeze.
 ///
 /// Order: each single-key operation is linearizable: it takes effect at one instant between its
-/// call and its return, so a key that was inserted and not erased is found by every later lookup in
-/// every thread. insert_unique and update check and change at one instant. A batch is many
-/// single-key operations, each at an instant of its own during the call; changes are made in the
-/// order of the keys, lookups in any order. size() and what is computed from it are exact while no
-/// writer runs. One exception, for a thread that alone has inserted, updated or erased so far:
+/// call and its return; so insert_unique and update check and change at one instant. A batch is
+/// many single-key operations, each at an instant of its own during the call; changes are made in
+/// the order of the keys, lookups in any order. size() and what is computed from it are exact while
+/// no writer runs. One exception, for a thread that alone has inserted, updated or erased so far:
 /// other threads may see its change a moment after the return, as with a release store. They see it
-/// before anything that this thread stores afterwards with release (by unlocking a mutex, by an
-/// atomic), and before its next lookup in any filter. To read something else only after others can
-/// see the change, call std::atomic_thread_fence(std::memory_order_seq_cst) in between.
+/// before anything that this thread stores afterwards with release (a mutex, an atomic), and before
+/// its next lookup in any filter. To read something else only after others can see the change, call
+/// std::atomic_thread_fence(std::memory_order_seq_cst) in between.
 ///
 /// Progress: a lookup retries a bounded number of times when writers change its blocks, then it
 /// locks the one or two blocks that it reads (a lone writer gets a request for that first, and the
 /// lookup retries until the writer's next call or next part of a batch); an insert that is
 /// overtaken again and again makes the other writers wait for it. So every call ends, and a full
-/// filter answers `full` however many writers there are. A failed insert changes no answer, but it
-/// may have moved other keys' fingerprints.
+/// filter answers `full` however many writers there are. A failed insert changes no answer, but may
+/// move other keys' fingerprints.
 ///
 /// The first change by a second thread waits once for the lookups that are running, and for every
 /// urcu_bp section of the program's own. liburcu blocks the signals of a thread while it waits.
 ///
 /// While the filter grows, or while merge, clear or snapshot runs, lookups go on undisturbed and
-/// writers wait. Old memory is freed by userspace RCU (liburcu) when no lookup can still read it:
-/// the thread that grows the filter waits for the lookups that are running. They are short, because
-/// batches are cut into chunks.
+/// writers wait. Old memory is freed by userspace RCU (liburcu): the thread that grows the filter
+/// waits for the lookups that are running. They are short: batches are cut into chunks.
 ///
 /// Inside a section: a thread that has a ConcurrentReader, is in a function that Store::get calls,
 /// or is between urcu_bp_read_lock() and urcu_bp_read_unlock() of the program's own would wait for
@@ -115,8 +104,8 @@ class NESTLINE_EXPORT ConcurrentReader {
 /// failure. The constructors register their own thread.
 ///
 /// Signals: a handler may look up and count keys if the thread that it interrupted has registered
-/// and is not in a call on the same filter. Such a call may hold the lock of a block, and the
-/// handler would wait for it for ever. A handler must not change a filter or leave by longjmp.
+/// and is not in a call on the same filter, whose lock it might wait for for ever. A handler must
+/// not change a filter or leave by longjmp.
 ///
 /// Cancellation: no member is a cancellation point, so a thread that is cancelled ends after the
 /// call. Asynchronous cancellation must be off: it could leave a lock taken.
@@ -124,8 +113,7 @@ class NESTLINE_EXPORT ConcurrentReader {
 /// fork(): the child may use the filter if no other thread was in a call on any filter of this
 /// kind, or in an urcu_bp call or section of its own, at that moment; it may have had a
 /// ConcurrentReader. A change that was under way is never finished in the child, and its locks stay
-/// taken there. Where threads cannot be kept quiet, take a snapshot() before fork(): it has no
-/// locks, so the child may use it whatever the other threads did.
+/// taken. Where threads cannot be kept quiet, take a snapshot() before fork(): it has no locks.
 class NESTLINE_EXPORT ConcurrentFilter {
  public:
   struct State;  // private to the library
@@ -138,24 +126,20 @@ class NESTLINE_EXPORT ConcurrentFilter {
   ConcurrentFilter& operator=(ConcurrentFilter&& other) noexcept;
   ~ConcurrentFilter();
 
-  /// Registers the calling thread with liburcu (see above), once and for all filters; later calls
-  /// do nothing. Afterwards no lookup of this thread allocates memory. Throws std::bad_alloc when
-  /// the system refuses 1 MiB, which is enough for 4,000 threads. If another thread takes the last
-  /// memory at the same moment, the process can still be ended by abort().
+  /// Registers the calling thread with liburcu (see above), once and for all filters. Afterwards no
+  /// lookup of this thread allocates memory. Throws std::bad_alloc when the system refuses 1 MiB,
+  /// enough for 4,000 threads; abort() is still possible if another thread takes the last memory
+  /// just then.
   static void register_thread();
 
-  /// The filter without locks, in the same memory. This one can then only be destroyed or assigned
-  /// to. No other thread may use it during the call. Makes one pass over the memory to clear the
-  /// versions.
+  /// The filter without locks, in the same memory. This one, which no other thread may use, can
+  /// then only be destroyed or assigned to. One pass over the memory, to clear the versions.
   [[nodiscard]] Filter freeze() &&;
-
   /// As Filter's.
   static ConcurrentFilter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
-
   /// A copy of the present content, for saving or shipping. It has each operation whole or not at
   /// all. Throws std::bad_alloc, and std::logic_error inside a section.
   [[nodiscard]] Filter snapshot() const;
-
   [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key)); }
 
   /// If several threads call this with the same key, one stores it and the others get `present`.
@@ -169,22 +153,16 @@ class NESTLINE_EXPORT ConcurrentFilter {
   }
 
   [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
-
   [[nodiscard]] Hash prepare(Key key) const noexcept;
-
   /// Many lookups by this thread: see ConcurrentReader.
   [[nodiscard]] ConcurrentReader reader() const noexcept;
-
   [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
-
   bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
-
   /// Removes everything, at one instant. Allocates new memory of the same size and frees the old.
   /// Throws std::bad_alloc, and std::logic_error inside a section; the filter is then unchanged.
   void clear();
 
-  // Batches, as Filter's. No other thread may write to a span during the call. Those that change
-  // keys throw std::logic_error inside a section, before anything is changed.
+  // Batches, as Filter's. No other thread may write to a span during the call.
 
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
   [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
@@ -203,7 +181,6 @@ class NESTLINE_EXPORT ConcurrentFilter {
   }
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
-
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
@@ -215,16 +192,11 @@ class NESTLINE_EXPORT ConcurrentFilter {
   [[nodiscard]] std::uint64_t seed() const noexcept;
   /// Bytes of the blocks, as Filter's. While the filter grows, the new blocks are not counted yet.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
-
-  /// As Filter's. Lookups go on meanwhile. Throws std::logic_error inside a section.
-  bool grow();
-
-  /// As Filter's, at one instant. Of a ConcurrentFilter, a snapshot is merged; `other` may be this
-  /// filter. Needs memory for the result beside the present filter, and for the snapshot.
-  /// Throws std::logic_error inside a section.
+  bool grow();  ///< As Filter's. Lookups go on meanwhile. Throws std::logic_error inside a section.
+  /// As Filter's, at one instant. Of a ConcurrentFilter, a snapshot is merged, which needs memory
+  /// too; `other` may be this filter. Throws std::logic_error inside a section.
   std::uint64_t merge(const Filter& other, Copies copies = Copies::all);
   std::uint64_t merge(const ConcurrentFilter& other, Copies copies = Copies::all);
-
   /// As Filter's. The answer is for this moment: it can change when a filter grows.
   bool can_merge(const Filter& other, std::string* why = nullptr) const;
   bool can_merge(const ConcurrentFilter& other, std::string* why = nullptr) const;
@@ -237,7 +209,6 @@ class NESTLINE_EXPORT ConcurrentFilter {
   explicit ConcurrentFilter(Owner state) noexcept
       : state_(std::move(state)), hash_of_(hasher(*state_)) {}
 
-  // What the members above become for a key's hash, and the lookups of batches.
   Inserted insert_one(Hash key) noexcept;
   Inserted insert_unique_one(Hash key) noexcept;
   Inserted update_one(Hash old_key, Hash new_key) noexcept;
@@ -245,15 +216,12 @@ class NESTLINE_EXPORT ConcurrentFilter {
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;
-
   static internal::KeyHasher hasher(const State& state) noexcept;
-
   internal::OwnedState<State> state_;
   internal::KeyHasher hash_of_;
 };
 
-/// Writes a snapshot of the filter, which needs memory. Throws as save of a Filter does, and
-/// std::logic_error inside a section.
+/// Saves a snapshot, which needs memory. Throws also std::logic_error inside a section.
 NESTLINE_EXPORT void save(const ConcurrentFilter& filter, const Output& to);
 
 }  // namespace nestline

@@ -10,8 +10,7 @@
 // key lives for the rest of the present tick and 1 to 14 whole ones, and inserting it again renews
 // its life. From the moment it dies no thread finds it; its slot is emptied soon after.
 //
-// The one promise: a key whose insert returned stored or present is found until it has lived its
-// life.
+// The one promise: a key whose insert returned stored or present is found as long as it lives.
 //
 // What it does not do: erase, count or grow. A key may share its slot with another one that looks
 // the same and renewed it, so erasing one could lose the other; Filter and ConcurrentFilter erase.
@@ -39,8 +38,7 @@ namespace nestline {
 
 /// What an ExpiringFilter is made for.
 struct ExpiringOptions {
-  /// Keys alive at once: those that are inserted in a whole life and one tick. Required, at
-  /// least 1.
+  /// Keys alive at once, of a whole life and one tick. Required, at least 1.
   std::uint64_t capacity = 0;
   /// Wanted false-positive rate at `capacity`, above 0 and below 1. 0 with `bits` 0: 0.02. 0 with
   /// `bits` given: what that width has at `load`.
@@ -51,10 +49,8 @@ struct ExpiringOptions {
   /// Ticks that a key lives at least, 1 to 14. More ticks cost nothing and make the end of a life
   /// more exact: a key lives between `life` and `life + 1` ticks.
   unsigned life = 14;
-  /// How full the filter is at its capacity, 0.5 to 0.95.
-  double load = 0.9;
-  /// Seeds the hash, as Options::seed.
-  std::uint64_t seed = 0;
+  double load = 0.9;       ///< How full the filter is at its capacity, 0.5 to 0.95.
+  std::uint64_t seed = 0;  ///< Seeds the hash, as Options::seed.
   /// Where the memory comes from, as Options::memory.
   std::pmr::memory_resource* memory = nullptr;
 };
@@ -67,9 +63,8 @@ struct ExpiringOptions {
 ///
 /// Thread safety: every member may be called from any thread at any time, except construction,
 /// destruction and move. What ConcurrentFilter promises about threads and memory, signals,
-/// cancellation, fork() and calls inside a section holds here too: batches of inserts, advance,
-/// clear, snapshot, save and ExpiringClock::catch_up throw std::logic_error inside a section, and
-/// change nothing; insert and sweep end the program where they would have to wait.
+/// cancellation, fork() and calls inside a section holds here too: insert and sweep end the program
+/// where they would have to wait.
 ///
 /// Order: each insert, may_contain, left and advance(1) is linearizable. A batch is many single
 /// operations. clear, and an advance by more than 14 ticks, which empties the filter, are not at
@@ -78,35 +73,29 @@ struct ExpiringOptions {
 /// Progress: lookups take no lock unless writers keep changing the blocks that they read. Inserts
 /// never wait for a sweep or for advance().
 ///
-/// Complexity: single operations are O(1) and read one cache line, or two for the few keys that may
-/// have been moved away (0.15 of the absent keys at a load of 0.9). Only the constructor and the
-/// functions for files allocate.
+/// Complexity: single operations are O(1) and read one cache line, or two (for 0.15 of the absent
+/// keys at a load of 0.9). Only the constructor, snapshot and the functions for files allocate.
 class NESTLINE_EXPORT ExpiringFilter {
  public:
   struct State;  // private to the library
 
-  /// The longest life, in ticks.
-  static constexpr unsigned kMaxLife = 14;
-
+  static constexpr unsigned kMaxLife = 14;  ///< The longest life, in ticks.
   /// An empty filter at tick 0. Throws std::invalid_argument, with a sentence that names the option
   /// and its bounds, and std::bad_alloc.
   explicit ExpiringFilter(const ExpiringOptions& options);
   ExpiringFilter(ExpiringFilter&& other) noexcept;
   ExpiringFilter& operator=(ExpiringFilter&& other) noexcept;
   ~ExpiringFilter();
-
   /// As Filter's. The filter is at the tick at which it was saved.
   static ExpiringFilter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
-
-  /// A copy as of one instant, in memory of its own, with the same tick. Writers wait while it is
-  /// copied. O(memory). Throws std::bad_alloc, and std::logic_error inside a section.
+  /// As ConcurrentFilter's, with the same tick. Writers wait while it is copied. O(memory).
   [[nodiscard]] ExpiringFilter snapshot() const;
 
   /// Makes the key live for the rest of this tick and the filter's life, or `life` ticks, 1 to
   /// life(); what is outside of that is taken as the nearest of these. `stored`: it was not there.
   /// `present`: it was, and dies at the later one of its two deaths. `full`: it was not there and
-  /// finds no room; nothing changed for any key. If several threads insert the same new key, one of
-  /// them gets `stored`.
+  /// finds no room; nothing changed for any key. Of several threads with one new key, one gets
+  /// `stored`.
   [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key), kMaxLife); }
   [[nodiscard]] Inserted insert(Key key, unsigned life) noexcept {
     return insert_one(hash_of_(key), life);
@@ -117,16 +106,13 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// For how many more ticks it lives at least: it is still found when now() has moved on by so
   /// many. 0: it is not there, or this is its last tick.
   [[nodiscard]] unsigned left(Key key) const noexcept { return left_one(hash_of_(key)); }
-
   /// left for every key: ticks[i] for key i. Throws std::invalid_argument when the lengths differ.
   void left(KeySpan keys, std::span<std::uint8_t> ticks) const;
-
   /// The key's hash, and a hint to the processor that its block will be read or changed soon.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
-  /// Inserts each key in this order, for the filter's life or for `life` more ticks, and returns
-  /// how many were stored. `outcomes`, unless it is empty, has an element for each key. Throws
-  /// std::invalid_argument, before anything is changed, when the lengths differ.
+  /// As Filter's, for the filter's life or `life` ticks. Throws also std::logic_error inside a
+  /// section.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {}) {
     return insert_all(keys, kMaxLife, outcomes);
   }
@@ -155,26 +141,18 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// inside a section.
   void advance(std::uint64_t ticks = 1);
 
-  /// Does a part of the sweep of the present tick, of about so many blocks of 64 bytes, for a
-  /// program that must not stop for long in advance(). True: nothing is left to sweep, and
-  /// advance() will return at once.
+  /// Sweeps about so many blocks of 64 bytes in the present tick, for a program that must not stop
+  /// for long in advance(). True: nothing is left to sweep, and advance() will return at once.
   bool sweep(std::size_t blocks) noexcept;
-
   /// The tick, from 0 on; 2^64 - 1 is followed by 0.
   [[nodiscard]] std::uint64_t now() const noexcept;
   /// Slots in use, by dead keys that were not swept yet too; exact while no writer runs.
   [[nodiscard]] std::uint64_t size() const noexcept;
-
-  /// Removes everything; time stays. Writers wait meanwhile. O(memory). Throws std::logic_error
-  /// inside a section.
+  /// Removes all; time stays. Writers wait. O(memory). Throws std::logic_error inside a section.
   void clear();
-
-  /// Keys that may be alive at once.
-  [[nodiscard]] std::uint64_t capacity() const noexcept;
-  /// The life that insert gives.
-  [[nodiscard]] unsigned life() const noexcept;
-  /// Fingerprint width: 8 or 12.
-  [[nodiscard]] int bits() const noexcept;
+  [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< Keys that may be alive at once.
+  [[nodiscard]] unsigned life() const noexcept;           ///< The life that insert gives.
+  [[nodiscard]] int bits() const noexcept;                ///< Fingerprint width: 8 or 12.
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;
   /// The false-positive rate at the present size.
@@ -195,16 +173,12 @@ class NESTLINE_EXPORT ExpiringFilter {
   [[nodiscard]] unsigned left_one(Hash key) const noexcept;
   std::size_t insert_all(KeySpan keys, unsigned life, std::span<Outcome> outcomes);
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
-
   static internal::KeyHasher hasher(const State& state) noexcept;
-
   internal::OwnedState<State> state_;
   internal::KeyHasher hash_of_;
 };
 
-/// Writes the filter as of one instant, as save of a Filter does: the same format, with the tick in
-/// it. Needs memory for a copy; writers wait while it is copied. Throws std::system_error,
-/// std::bad_alloc, and std::logic_error inside a section.
+/// Saves a snapshot, with the tick in it. Throws as save of a ConcurrentFilter does.
 NESTLINE_EXPORT void save(const ExpiringFilter& filter, const Output& to);
 
 [[deprecated("ExpiringFilter::load")]] inline ExpiringFilter load_expiring(const Input& from) {
@@ -214,7 +188,7 @@ NESTLINE_EXPORT void save(const ExpiringFilter& filter, const Output& to);
 /// An expiring filter's file, mapped read-only, at the tick at which it was saved, or one in bytes
 /// of somebody else. Opening, checks and damaged sections are those of MappedFilter.
 ///
-/// Thread safety: as const members of an ExpiringFilter.
+/// Thread safety: const members are for any number of threads.
 class NESTLINE_EXPORT MappedExpiringFilter {
  public:
   // As MappedFilter's.
@@ -251,7 +225,6 @@ class NESTLINE_EXPORT MappedExpiringFilter {
   [[nodiscard]] Hash prepare(Key key) const noexcept;
   /// As ExpiringFilter's; the longest life where a section is damaged.
   [[nodiscard]] unsigned left(Key key) const noexcept;
-
   [[nodiscard]] std::uint64_t now() const noexcept;
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
@@ -261,8 +234,7 @@ class NESTLINE_EXPORT MappedExpiringFilter {
   [[nodiscard]] double load_factor() const noexcept;
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  /// Bytes of the file.
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;  ///< Bytes of the file.
 
  private:
   struct State;
@@ -282,11 +254,9 @@ class NESTLINE_EXPORT ExpiringClock {
   /// Begins now, at the filter's present tick. Throws std::invalid_argument for a window below
   /// life() nanoseconds.
   ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window);
-
   /// Advances the filter to the tick of `now`, if that is later. Where no tick has passed, it costs
   /// the reading of the clock. Throws std::logic_error inside a section when one has.
   void catch_up(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
-
   /// How long a tick takes.
   [[nodiscard]] std::chrono::nanoseconds tick() const noexcept { return tick_; }
 

@@ -1,15 +1,14 @@
 // The cuckoo filter: a set of keys that answers "maybe" or "certainly not", and can erase keys.
 //
 // All slots where a key may live lie in one 64-byte block, so a lookup almost always touches one
-// cache line. Keys can be inserted, erased and counted; a key that was inserted and not erased is
-// always found. A key that was never inserted is found with the small probability expected_fpr().
+// cache line. A key that was inserted and not erased is always found; another one with the small
+// probability expected_fpr().
 //
 //   nestline::Filter filter({.capacity = 1'000'000, .fpr = 0.01});
 //   if (!filter.insert("some string")) { ... there is no room ... }
 //   if (filter.may_contain("some string")) { ... look in the slow place ... }
 //
-// What this class does not do: it does not lock (one writer at a time, and no reader beside it), it
-// does not store keys, and it cannot list what it holds.
+// It does not lock (one writer at a time, and no reader beside it) and cannot list what it holds.
 #ifndef NESTLINE_FILTER_H_
 #define NESTLINE_FILTER_H_
 
@@ -39,46 +38,40 @@ struct Options {
   /// Keys it must hold; required, at least 1, at most what 2^40 blocks hold. This many distinct
   /// keys with well mixed hashes are all stored with a probability above 1 - 1e-6.
   std::uint64_t capacity = 0;
-  /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1.
-  /// 0 with `bits` 0: 0.01. 0 with `bits` given: whatever that width has at `load`. The lowest
-  /// possible is about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, and twice as much for each
-  /// doubling.
+  /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1. 0 with
+  /// `bits` 0: 0.01. 0 with `bits` given: whatever that width has at `load`. The lowest possible is
+  /// about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, and twice as much for each doubling.
   double fpr = 0;
   /// Fingerprint width: 8, 12 or 16 bits. 0: the width that meets `fpr` with the fewest bits a key,
   /// the smaller one when two need the same: at the default `load` 8 bits down to a rate of 0.0102,
   /// then 12 down to about 0.0007, then 16.
   int bits = 0;
-  /// Keys up to which the filter grows by itself, if above `capacity`, else without effect:
-  /// before an insert goes beyond
-  /// capacity(), or when it finds no room, the filter doubles (grow), until capacity() is at least
-  /// this. `fpr` then holds up to this many keys. Each doubling costs one bit of fingerprint, so
-  /// the filter begins with a wider fingerprint or a lower load: with up to twice the room that
-  /// `capacity` needs, at a load of at least one half. Where that is not enough, the options are
-  /// refused; docs/SIZING.md has the bounds.
+  /// Keys up to which the filter grows by itself, if above `capacity`, else without effect: before
+  /// an insert goes beyond capacity(), or when it finds no room, the filter doubles (grow), until
+  /// capacity() is at least this. `fpr` then holds up to this many keys. Each doubling costs one
+  /// bit of fingerprint, so the filter begins with a wider fingerprint or a lower load: with up to
+  /// twice the room that `capacity` needs, at a load of at least one half. Where that is not
+  /// enough, the options are refused; docs/SIZING.md has the bounds.
   std::uint64_t max_capacity = 0;
-  /// How full the filter is at its capacity: keys / slots, from 0.5 to 0.95. At a lower load the
-  /// filter takes more memory, inserts are faster and the false-positive rate is lower;
-  /// docs/SIZING.md has a table. A low `fpr` can make the load lower than this. Growth keeps it.
+  /// How full the filter is at its capacity: keys / slots, from 0.5 to 0.95. A lower load takes
+  /// more memory, makes inserts faster and errs less; docs/SIZING.md has a table. A low `fpr` can
+  /// make the load lower than this. Growth keeps it.
   double load = 0.95;
-  /// Seeds the hash of integers and strings. Filters with different seeds err on different keys.
-  /// Stored with the filter. Where strangers choose the keys, keep it secret and pass their
-  /// integers as byte strings: a secret seed protects strings, not integers (docs/SIZING.md,
-  /// "Strangers' keys").
+  /// Seeds the hash of integers and strings; stored with the filter. Filters with different seeds
+  /// err on different keys. Where strangers choose the keys, keep it secret and pass their integers
+  /// as byte strings, which alone it protects (docs/SIZING.md, "Strangers' keys").
   std::uint64_t seed = 0;
   /// Where the blocks come from, as memory.h requires; null: mapped_memory(). grow, merge and
   /// inserts that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
-
-  /// The options of the largest filter whose blocks take at most `bytes` and that keeps `fpr`,
-  /// which is above 0 and below 1: capacity_for(bytes, fpr) keys. Throws std::invalid_argument
-  /// for an `fpr` that no filter has, or where not even one key fits.
+  /// The options for capacity_for(bytes, fpr) keys. Throws std::invalid_argument as that does, and
+  /// where not even one key fits.
   [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);
 };
 
 /// Bytes of the blocks of a new filter: its memory_bytes() when nobody has made it grow. O(1).
 /// Throws std::invalid_argument as the filter's constructor does.
 [[nodiscard]] NESTLINE_EXPORT std::uint64_t bytes_for(const Options& options);
-
 /// The most keys for which bytes_for({.capacity = keys, .fpr = fpr}) is at most `bytes`; 0 where
 /// not even one key fits. Takes some 50 times as long as bytes_for. Throws std::invalid_argument
 /// for an `fpr` that no filter has.
@@ -99,15 +92,12 @@ class Output;  // <nestline/io.h>
 
 /// A cuckoo filter in memory.
 ///
-/// What it can hold and how often it is wrong: docs/SIZING.md has the formulas.
-///
 /// Thread safety: const members may run in any number of threads while no other member runs.
 /// Moving leaves a filter that can only be destroyed or assigned to.
 ///
-/// Signals, cancellation, fork(): a signal handler counts as a thread here: it must not use a
-/// filter that the interrupted thread is changing. No member is a cancellation point. A child
-/// process has its own copy of a filter, which is whole if no other thread was changing it at the
-/// moment of fork().
+/// A signal handler counts as a thread: it must not use a filter that the interrupted thread is
+/// changing. No member is a cancellation point. A child process has its own copy, which is whole if
+/// no other thread was changing it at the moment of fork().
 ///
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
 /// nearly full filter, which looks at no more than a fixed number of blocks before it returns
@@ -123,15 +113,14 @@ class NESTLINE_EXPORT Filter {
   /// bounds, and std::bad_alloc.
   explicit Filter(const Options& options);
   /// A filter of all `keys`, equal ones being copies: what inserting them into Filter(options)
-  /// gives, up to where fingerprints lie, in a fraction of the time. parallel::build does the same
-  /// on all cores and leaves the same bytes.
+  /// gives, up to where fingerprints lie, in a fraction of the time. parallel::build leaves the
+  /// same bytes.
   ///
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
   /// and so does a key that finds no room. Copies that are not stored do not count: where there are
-  /// so many that fewer doublings are enough, it is built a second time. `outcomes` is empty or has
-  /// an element for each key. Of equal keys, those beyond the most copies are not stored
-  /// (Outcome::copies); may_contain is true for them all the same. size() returns how many were
-  /// stored.
+  /// so many that fewer doublings are enough, it is built a second time. Of equal keys, those
+  /// beyond the most copies are not stored (Outcome::copies); may_contain is true for them all the
+  /// same. size() returns how many were stored.
   ///
   /// Takes about 2.5 bytes a key and 9 bytes a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
@@ -143,12 +132,9 @@ class NESTLINE_EXPORT Filter {
   Filter(Filter&& other) noexcept;
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
-
-  /// A copy of this filter in memory of its own, with the same content, growth, seed and promises.
-  /// O(memory). Throws std::bad_alloc.
+  /// A copy in memory of its own, with the same promises. O(memory). Throws std::bad_alloc.
   [[nodiscard]] Filter snapshot() const;
   [[deprecated("snapshot")]] [[nodiscard]] Filter clone() const { return snapshot(); }
-
   /// Reads a whole filter (Input has what it takes) into `memory`, as Options::memory requires, and
   /// checks everything before it returns. Throws FormatError, std::system_error, std::bad_alloc.
   static Filter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
@@ -159,51 +145,41 @@ class NESTLINE_EXPORT Filter {
   /// On Outcome::full or Outcome::copies the filter is unchanged, as Outcome documents.
   [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key)); }
 
-  /// Stores `key` unless may_contain(key) is true already: then Outcome::present. A false positive
-  /// is not stored either, so do not erase a key after `present` unless you know that it was
-  /// inserted.
+  /// Stores `key` unless may_contain(key) is true already: then Outcome::present. That may be a
+  /// false positive, so do not erase a key after `present` unless you know that it was inserted.
   [[nodiscard]] Inserted insert_unique(Key key) noexcept {
     return insert_unique_one(hash_of_(key));
   }
 
-  /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. Room for the new
-  /// one is made before the old one comes out: on Outcome::full or Outcome::copies `old_key` is
-  /// still in the filter, which is unchanged as Outcome describes. Stores `new_key` also when no
-  /// copy of `old_key` is found.
+  /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. On Outcome::full
+  /// or Outcome::copies the filter is unchanged, with `old_key` in it. Stores `new_key` also when
+  /// no copy of `old_key` is found.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
     return update_one(hash_of_(old_key), hash_of_(new_key));
   }
 
-  /// False: `key` is certainly not in the filter. True: it is, or it is one of the few that look
-  /// the same (expected_fpr()).
+  /// False: `key` is certainly not in the filter. True: it is, or it looks the same as one.
   [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
-
   /// Hashes `key` and starts to fetch its block into the cache, for callers that do something else
   /// before they look up, insert or erase the hash: 16 keys later is enough for filters in memory.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
-
   /// Lookups to inline into a loop, until the filter gets other memory: see Reader.
   [[nodiscard]] Reader reader() const noexcept;
-
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
   [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
-
   /// Removes one copy of `key`; false when none was found. Only for copies that were stored:
   /// erasing a stranger, or a copy that an insert refused, may remove a key that looks the same,
   /// which is then missed.
   bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
-
-  /// Removes everything and keeps the memory.
-  void clear() noexcept;
+  void clear() noexcept;  ///< Removes everything and keeps the memory.
 
   // Batches. Every span that goes with `keys` must have as many elements as `keys`, unless stated
   // otherwise; if not, std::invalid_argument is thrown before anything is touched. Optional spans
   // may be left out. Spans must not overlap unless the function allows it.
 
-  /// Inserts every key; returns how many were stored. Check the number: when it is less than the
-  /// number of keys, the others will be missed. `outcomes`: how it ended for each key.
+  /// Inserts every key; returns how many were stored: the others will be missed. `outcomes`: how it
+  /// ended for each key.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
-
   /// insert_unique for every key in this order, so that a key may be present because of one before
   /// it; returns how many were stored.
   [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
@@ -213,8 +189,8 @@ class NESTLINE_EXPORT Filter {
     return look_up(keys, {out});
   }
 
-  /// The same with the answers as bits, least significant bit first: key i is bit i % 64 of word
-  /// i / 64. `bitmap` has ceil(keys / 64) words; the unused bits of the last one are set to 0.
+  /// The same as bits, least significant first: key i is bit i % 64 of word i / 64. `bitmap` has
+  /// ceil(keys / 64) words; the unused bits of the last one are set to 0.
   std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
     return look_up(keys, {bitmap});
   }
@@ -235,32 +211,24 @@ class NESTLINE_EXPORT Filter {
 
   /// Erases one copy of every key; returns how many were found. `erased`: 1 or 0 for each key.
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
-
-  /// Copies of each key, as count does.
+  /// Copies of each key.
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
-
-  /// Keys in the filter, every copy counted.
-  [[nodiscard]] std::uint64_t size() const noexcept;
+  [[nodiscard]] std::uint64_t size() const noexcept;  ///< Keys in the filter, every copy counted.
   /// Keys that the filter promises to hold; at least Options::capacity. The false-positive rate of
   /// the Options holds up to the larger of their capacity and max_capacity. Inserts beyond
   /// capacity() usually succeed for a while.
   [[nodiscard]] std::uint64_t capacity() const noexcept;
-  /// Options::max_capacity: until capacity() is at least this, the filter doubles by itself. 0:
-  /// never.
+  /// Options::max_capacity: until capacity() is at least this, it doubles by itself. 0: never.
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
-  /// How often the filter has doubled.
-  [[nodiscard]] unsigned growth() const noexcept;
+  [[nodiscard]] unsigned growth() const noexcept;  ///< How often the filter has doubled.
   /// Slots: each holds one copy of a key. They are never all in use: see docs/SIZING.md.
   [[nodiscard]] std::uint64_t slots() const noexcept;
-  /// size() divided by slots(), 0 to 1.
-  [[nodiscard]] double load_factor() const noexcept;
+  [[nodiscard]] double load_factor() const noexcept;  ///< size() divided by slots(), 0 to 1.
   /// The false-positive rate at the present load and growth, from the formula in docs/SIZING.md
   /// with s measured on the blocks (on 4096 of them, evenly spaced, when there are more).
   [[nodiscard]] double expected_fpr() const noexcept;
-  /// Fingerprint width: 8, 12 or 16.
-  [[nodiscard]] int bits() const noexcept;
-  /// The seed given in Options.
-  [[nodiscard]] std::uint64_t seed() const noexcept;
+  [[nodiscard]] int bits() const noexcept;            ///< Fingerprint width: 8, 12 or 16.
+  [[nodiscard]] std::uint64_t seed() const noexcept;  ///< The seed given in Options.
   /// Bytes of memory, or of the mapped file, that the filter occupies.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
@@ -297,8 +265,6 @@ class NESTLINE_EXPORT Filter {
   // A template, so that {} is not taken for a pointer.
   template <internal::OwnerOf<internal::Blocks> Owner>
   explicit Filter(Owner state) noexcept : state_(std::move(state)), hash_of_(hasher(*state_)) {}
-
-  // What the members above become for a key's hash, and the lookups of batches.
   Inserted insert_one(Hash key) noexcept;
   Inserted insert_unique_one(Hash key) noexcept;
   Inserted update_one(Hash old_key, Hash new_key) noexcept;
@@ -306,9 +272,7 @@ class NESTLINE_EXPORT Filter {
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;
-
   static internal::KeyHasher hasher(const internal::Blocks& blocks) noexcept;
-
   internal::OwnedState<internal::Blocks> state_;
   internal::KeyHasher hash_of_;
 };

@@ -30,8 +30,7 @@
 // forgotten it before the engine sees the change. So after a crash there is either no file, or one
 // that was saved after the last change. docs/ENGINES.md has recipes for engines and transactions.
 //
-// This header alone needs exceptions: it must tell an engine's, and a damaged file, from success.
-// The others compile with -fno-exceptions and -fno-rtti.
+// This header alone needs exceptions, to tell an engine's, and a damaged file, from success.
 #ifndef NESTLINE_GUARD_H_
 #define NESTLINE_GUARD_H_
 
@@ -65,8 +64,8 @@
 
 namespace nestline {
 
-/// What a lookup may return: bool, or a pointer or std::optional. An error code may not, since
-/// its 0 may mean success.
+/// What a lookup may return: bool, a pointer or std::optional; not an error code, whose 0 may mean
+/// success.
 template <typename T>
 concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
   t == nullptr;
@@ -75,9 +74,8 @@ concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
 };
 
 /// A growing, deleting filter before an engine. All changes of the engine's keys must go through
-/// one Guard; a key that is written around it may be missed. Guard never calls the engine but
-/// through the functions that it is given. It knows the newest state of the engine: a read in an
-/// older snapshot, which may have keys that are erased since, must not ask it.
+/// one Guard; a key that is written around it may be missed. It knows the newest state of the
+/// engine: a read in an older snapshot, which may have keys that are erased since, must not ask it.
 ///
 /// Thread safety: every member from any thread at any time, if the engine allows it, except
 /// construction, destruction, load, add and take, which document what they need. Lookups take no
@@ -99,9 +97,9 @@ class Guard {
   explicit Guard(const Options& options, std::filesystem::path path = {})
       : filter_(options), memory_(options.memory), path_(std::move(path)), saved_(!path_.empty()) {}
 
-  /// Takes the saved filter, and returns whether there was a whole one; if not, call fill. The
-  /// options are those that it was saved with. To be called before other threads use the guard.
-  /// Throws std::system_error, std::bad_alloc, and std::logic_error after fill.
+  /// Takes the saved filter, with its options, and returns whether there was a whole one; if not,
+  /// call fill. No other thread may use the guard yet. Throws std::system_error, std::bad_alloc,
+  /// and std::logic_error after fill.
   bool load() {
     expect_new("load");
     std::error_code error;
@@ -171,9 +169,8 @@ class Guard {
   requires GuardAnswer<std::invoke_result_t<Get>>
   auto get(Key key, Get&& get) const { return may_contain(key) ? get() : decltype(get()){}; }
 
-  /// For engines that answer many keys at once: calls ask(positions), a std::span<const
-  /// std::uint32_t>, for the keys that may be there, up to 1,024 at a time and in ascending order.
-  /// At most 2^32 keys.
+  /// Calls ask(positions) for the keys that may be there, up to 1,024 at a time and in ascending
+  /// order. At most 2^32 keys.
   template <std::invocable<std::span<const std::uint32_t>> Ask>
   void get_many(KeySpan keys, Ask&& ask) const {
     std::array<std::uint32_t, 1024> positions;
@@ -200,9 +197,9 @@ class Guard {
   }
 
   /// Removes a key from the engine by erase(), which returns whether the key was there, and is only
-  /// called if it may be. Returns what it returns, and passes on as put does. Never let erase() say
-  /// true of a key that was not there: the token of another would be taken. Engines whose deletion
-  /// does not know (LevelDB, RocksDB) must be looked up first, in erase().
+  /// called if it may be. Returns what it returns, and passes on as put does. If erase() says true
+  /// of a key that was not there, the token of another is taken: engines whose deletion does not
+  /// know (LevelDB, RocksDB) must be looked up first, in erase().
   template <std::predicate Erase>
   bool erase(Key key, Erase&& erase) {
     const Hash hashed = hash(key);
@@ -284,8 +281,7 @@ class Guard {
   void add_token(Hash hash) {
     if (!counts()) return;
     if (state_ == State::filling) {
-      // A token that is to be taken in the end serves as well. So keys that come and go during a
-      // long scan do not pile up.
+      // A token to be taken in the end serves as well: keys that come and go do not pile up.
       const std::lock_guard lock(list_mutex_);
       if (const auto found = taken_.find(hash.value); found != taken_.end()) {
         taken_.erase(found);

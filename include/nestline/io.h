@@ -54,7 +54,6 @@ class Input {
  public:
   using From =
       std::variant<std::filesystem::path, std::span<const std::byte>, std::istream*, ByteSource>;
-
   Input(std::istream& stream) : from_(&stream) {}  // NOLINT: made implicitly
   template <typename Given>
   requires(!std::same_as<std::remove_cvref_t<Given>, Input> &&

@@ -36,16 +36,13 @@ namespace nestline {
 
 /// What a new Maplet should be able to hold.
 struct MapletOptions {
-  /// How many pairs must find room. At least 1.
-  std::uint64_t capacity = 0;
+  std::uint64_t capacity = 0;  ///< How many pairs must find room. At least 1.
   /// How far the maplet grows by itself, by doubling. 0 or up to `capacity`: it does not grow.
   /// Each doubling costs one of the 20 bits of fingerprint, so false candidates become twice as
   /// frequent; at most 16 doublings.
   std::uint64_t max_capacity = 0;
-  /// Seed of the hash, as Options::seed.
-  std::uint64_t seed = 0;
-  /// Where the blocks come from, as Options::memory.
-  std::pmr::memory_resource* memory = nullptr;
+  std::uint64_t seed = 0;                       ///< Seed of the hash, as Options::seed.
+  std::pmr::memory_resource* memory = nullptr;  ///< Where the blocks come from, as Options::memory.
 };
 
 /// A multiset of (key, value) pairs that answers with the values of a key, and seldom with values
@@ -67,14 +64,12 @@ class NESTLINE_EXPORT Maplet {
   static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << 40) - 1;
   /// The most values that a lookup returns, and the most pairs of keys that look the same.
   static constexpr std::size_t kMaxCandidates = 16;
-
   /// An empty maplet. Throws std::invalid_argument for a capacity of 0 or above 2^40 blocks, and
   /// std::bad_alloc.
   explicit Maplet(const MapletOptions& options);
   Maplet(Maplet&& other) noexcept;
   Maplet& operator=(Maplet&& other) noexcept;
   ~Maplet();
-
   /// As Filter's.
   static Maplet load(const Input& from, std::pmr::memory_resource* memory = nullptr);
 
@@ -87,18 +82,14 @@ class NESTLINE_EXPORT Maplet {
   /// Puts the candidates for `key` into the front of `values` and returns how many there are. All
   /// the key's values are among them. O(1).
   std::size_t find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
-
   /// The same for a key that is hashed already, with a few instructions less.
   std::size_t find(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
-
   /// Gives one pair (key, old_value) the new value, at one instant; false if there is no such pair.
   /// O(1).
   bool replace(Key key, std::uint64_t old_value, std::uint64_t new_value) noexcept;
-
   /// Removes one pair (key, value); false if there is none. O(1). Erase only pairs that were
   /// inserted: the pair of another key that looks the same would be removed.
   bool erase(Key key, std::uint64_t value) noexcept;
-
   /// The key's hash, and a hint to the processor that its block will be read or changed soon.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
@@ -114,7 +105,6 @@ class NESTLINE_EXPORT Maplet {
   /// std::invalid_argument, before anything is added, when the lengths differ.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<const std::uint64_t> values,
                                    std::span<Outcome> outcomes = {});
-
   /// Pairs in the maplet; exact while nobody changes it.
   [[nodiscard]] std::uint64_t size() const noexcept;
   /// Pairs that find room in all but one of a million maplets.
@@ -125,22 +115,17 @@ class NESTLINE_EXPORT Maplet {
   /// How many false candidates a lookup of an absent key returns on average now.
   [[nodiscard]] double expected_false_candidates() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
-  /// Bytes of the blocks.
-  [[nodiscard]] std::size_t memory_bytes() const noexcept;
-  /// Doublings so far, and how many are left.
-  [[nodiscard]] unsigned growth() const noexcept;
+  [[nodiscard]] std::size_t memory_bytes() const noexcept;  ///< Bytes of the blocks.
+  [[nodiscard]] unsigned growth() const noexcept;  ///< Doublings so far, and how many are left.
   [[nodiscard]] unsigned growth_left() const noexcept;
-
   /// Doubles the slots and the capacity, without the keys. False if no doubling is left. Lookups
   /// go on meanwhile, changes wait. Throws std::bad_alloc, and std::logic_error inside a section;
   /// the maplet is then unchanged.
   bool grow();
-
   /// Calls with(value) for the value of each pair, as of one instant, in no particular order.
   /// Copies the maplet first, so `with` may do anything. Throws std::bad_alloc, std::logic_error
   /// inside a section, and what `with` throws.
   void for_each(const std::function<void(std::uint64_t value)>& with) const;
-
   /// A copy as of one instant. Changes wait while it is copied, not while memory is made ready for
   /// it. Throws std::bad_alloc, and std::logic_error inside a section.
   [[nodiscard]] Maplet snapshot() const;
@@ -159,7 +144,6 @@ class NESTLINE_EXPORT Maplet {
   // A template, so that {} is not taken for a pointer.
   template <internal::OwnerOf<State> Owner>
   explicit Maplet(Owner state) noexcept : state_(std::move(state)) {}
-
   internal::OwnedState<State> state_;
 };
 
@@ -194,12 +178,10 @@ class NESTLINE_EXPORT MappedMaplet {
 
   void verify() const;
   [[nodiscard]] std::optional<FormatError> damage() const;
-
   /// As Maplet's. Throws FormatError when a section that it needs is damaged.
   std::size_t find(Key key, std::span<std::uint64_t, Maplet::kMaxCandidates> values) const;
   std::size_t find(KeySpan keys, std::vector<std::uint32_t>& first,
                    std::vector<std::uint64_t>& values) const;
-
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;

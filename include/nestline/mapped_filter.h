@@ -27,8 +27,7 @@ class Mapped;  // lib/file/mapped.h
 /// checksum. The header, 4 KiB, is always checked when the file is opened. The same for filters,
 /// maplets and expiring filters, and for bytes in memory.
 enum class Verify : std::uint8_t {
-  /// Never. Damaged blocks give wrong answers: a key that was inserted can be missed.
-  none,
+  none,  ///< Never. Damaged blocks give wrong answers: a key that was inserted can be missed.
   /// Each section once, when a lookup first needs it. Every key that may lie in a damaged section
   /// counts as present, so a key that was inserted is never missed. A maplet, which would have to
   /// name its values, throws FormatError.
@@ -72,27 +71,21 @@ class NESTLINE_EXPORT MappedFilter {
   MappedFilter(MappedFilter&& other) noexcept;
   MappedFilter& operator=(MappedFilter&& other) noexcept;
   ~MappedFilter();
-
   /// Reads the whole file and checks everything that load checks, even what has been checked
   /// before. Throws FormatError for the first flaw.
   void verify() const;
-
   /// The first damaged section that lookups have found so far. Empty as long as every section that
   /// was needed is whole, and always empty unless the file was opened with Verify::lazily. Reads
   /// nothing itself. O(sections).
   [[nodiscard]] std::optional<FormatError> damage() const;
-
   /// A copy in memory, which can be changed and saved. It is what load gives, but always of the
   /// mapped file, even when another file has taken its name. Checks everything. `memory` as for
   /// load. Throws FormatError, std::bad_alloc.
   [[nodiscard]] Filter snapshot(std::pmr::memory_resource* memory = nullptr) const;
-
   [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
-
   /// As Filter's. A block in a page that this process has not used yet is not fetched: this neither
   /// waits for the disk nor checks a section.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
-
   [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
 
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
@@ -128,9 +121,7 @@ class NESTLINE_EXPORT MappedFilter {
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
-
   explicit MappedFilter(internal::OwnedState<internal::Mapped> mapped) noexcept;
-
   internal::OwnedState<internal::Mapped> state_;
   internal::KeyHasher hash_of_;
 };

@@ -207,7 +207,6 @@ nestline_filter* nestline_from_bytes(const void* bytes, size_t size, const char*
 nestline_filter* nestline_load_from(nestline_read read, void* context, const char** error);
 /// Frees the filter; no other call may be running on it. NULL does nothing.
 void nestline_free(nestline_filter* filter);
-
 /// Replaces the file at `path` atomically by the filter as it is at one instant. Needs memory for a
 /// copy. False on failure; the old file is then unchanged.
 bool nestline_save(const nestline_filter* filter, const char* path, const char** error);
@@ -266,7 +265,6 @@ uint64_t nestline_seed(const nestline_filter* filter);
 size_t nestline_memory_bytes(const nestline_filter* filter);
 /// Whether it answers from a mapped file, and so refuses every change.
 bool nestline_is_mapped(const nestline_filter* filter);
-
 /// The most keys for which a filter with this false-positive rate takes at most so many bytes; 0
 /// where not even one fits. NESTLINE_NO_COUNT when it fails, as the next one.
 uint64_t nestline_capacity_for(uint64_t bytes, double fpr, const char** error);
@@ -290,20 +288,17 @@ uint64_t nestline_hash_u64(uint64_t key, uint64_t seed);
 /// What became of a key. Both arguments must come from the same call: the value it returned, and
 /// the pointer it set *error to (the pointer itself, not a copy of the sentence).
 nestline_outcome nestline_outcome_of(bool stored, const char* error);
-
 /// Stores one copy of the key; a second copy is a second entry.
 bool nestline_insert_bytes(nestline_filter* filter, const void* key, size_t size,
                            const char** error);
 bool nestline_insert_u64(nestline_filter* filter, uint64_t key, const char** error);
 bool nestline_insert_hash(nestline_filter* filter, uint64_t hash, const char** error);
-
 /// Stores the key unless may_contain is true for it already. If several threads call this with the
 /// same key, one gets true and the others get false without an error.
 bool nestline_insert_unique_bytes(nestline_filter* filter, const void* key, size_t size,
                                   const char** error);
 bool nestline_insert_unique_u64(nestline_filter* filter, uint64_t key, const char** error);
 bool nestline_insert_unique_hash(nestline_filter* filter, uint64_t hash, const char** error);
-
 /// Replaces one copy of the old key, which must have been inserted, with the new key, at one
 /// instant.
 bool nestline_update_bytes(nestline_filter* filter, const void* old_key, size_t old_size,
@@ -312,7 +307,6 @@ bool nestline_update_u64(nestline_filter* filter, uint64_t old_key, uint64_t new
                          const char** error);
 bool nestline_update_hash(nestline_filter* filter, uint64_t old_hash, uint64_t new_hash,
                           const char** error);
-
 /// False: the key is certainly not in the filter. True: it may be, or the call failed (C9).
 bool nestline_may_contain_bytes(const nestline_filter* filter, const void* key, size_t size,
                                 const char** error);
@@ -327,14 +321,12 @@ uint64_t nestline_prepare_bytes(const nestline_filter* filter, const void* key, 
                                 const char** error);
 uint64_t nestline_prepare_u64(const nestline_filter* filter, uint64_t key, const char** error);
 uint64_t nestline_prepare_hash(const nestline_filter* filter, uint64_t hash, const char** error);
-
 /// Copies of the key, at most 10; may count copies of another key that looks the same.
 /// NESTLINE_NO_COUNT when it fails.
 uint64_t nestline_count_bytes(const nestline_filter* filter, const void* key, size_t size,
                               const char** error);
 uint64_t nestline_count_u64(const nestline_filter* filter, uint64_t key, const char** error);
 uint64_t nestline_count_hash(const nestline_filter* filter, uint64_t hash, const char** error);
-
 /// Removes one copy of a key, which must have been stored: after a copy that an insert refused, a
 /// key that looks the same may be missed. False: none was found (*error is NULL), or the call
 /// failed.
@@ -356,11 +348,9 @@ uint64_t nestline_insert_batch(nestline_filter* filter, nestline_keys keys, uint
 /// The same with nestline_insert_unique: also of equal keys in the batch, one is stored.
 uint64_t nestline_insert_unique_batch(nestline_filter* filter, nestline_keys keys,
                                       uint8_t* outcomes, const char** error);
-
 /// Erases one copy of every key; returns how many were found. `erased`: 1 or 0 for each, or NULL.
 uint64_t nestline_erase_batch(nestline_filter* filter, nestline_keys keys, uint8_t* erased,
                               const char** error);
-
 /// Looks up every key; returns how many may be in the filter. `out`: 1 or 0 for each key.
 uint64_t nestline_may_contain_batch(const nestline_filter* filter, nestline_keys keys, uint8_t* out,
                                     const char** error);
@@ -377,7 +367,6 @@ uint64_t nestline_select(const nestline_filter* filter, nestline_keys keys, uint
 uint64_t nestline_select_from(const nestline_filter* filter, nestline_keys keys,
                               const uint32_t* selection, size_t selected, uint32_t* positions,
                               const char** error);
-
 /// Copies of each key, as nestline_count does. False when the arguments are wrong.
 bool nestline_count_batch(const nestline_filter* filter, nestline_keys keys, uint8_t* copies,
                           const char** error);

@@ -96,7 +96,6 @@ bool nestline_expiring_insert_for_hash(nestline_filter* filter, uint64_t hash, u
 /// The same for many keys, as nestline_insert_batch.
 uint64_t nestline_expiring_insert_for_batch(nestline_filter* filter, nestline_keys keys,
                                             unsigned life, uint8_t* outcomes, const char** error);
-
 /// For how many more ticks the key lives at least; 0: it is not there, or this is its last tick.
 /// NESTLINE_NO_COUNT when it fails.
 uint64_t nestline_expiring_left_bytes(const nestline_filter* filter, const void* key, size_t size,

@@ -56,7 +56,6 @@ bool nestline_maplet_save(const nestline_maplet* maplet, const char* path, const
 bool nestline_maplet_save_to(const nestline_maplet* maplet, nestline_write write, void* context,
                              const char** error);
 void* nestline_maplet_to_bytes(const nestline_maplet* maplet, size_t* size, const char** error);
-
 /// Adds a pair of key and value, as often as it is inserted. False: there is no room, there are 16
 /// pairs of keys that look like this one, or the value is above NESTLINE_MAPLET_MAX_VALUE.
 bool nestline_maplet_insert_bytes(nestline_maplet* maplet, const void* key, size_t size,
@@ -102,7 +101,6 @@ uint64_t nestline_maplet_find_batch(const nestline_maplet* maplet, nestline_keys
 uint64_t nestline_maplet_insert_batch(nestline_maplet* maplet, nestline_keys keys,
                                       const uint64_t* values, uint8_t* outcomes,
                                       const char** error);
-
 /// Doubles the maplet, without the keys. False: it failed, nothing has changed.
 bool nestline_maplet_grow(nestline_maplet* maplet, const char** error);
 /// Takes the value of a pair. Return false to see no more.

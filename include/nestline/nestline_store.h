@@ -64,7 +64,6 @@ nestline_store* nestline_store_open(const char* path, const nestline_store_optio
 /// Closes the store: syncs the log, also with NESTLINE_SYNC_NEVER, and saves the index. To learn of
 /// errors, call nestline_store_checkpoint before. NULL does nothing.
 void nestline_store_close(nestline_store* store);
-
 /// The value of the key, with its number of bytes in *value_size and a NUL after them; NULL if the
 /// key is not there (*error is NULL) or the call failed. Free it with nestline_free_bytes.
 void* nestline_store_get(const nestline_store* store, const void* key, size_t size,
@@ -83,7 +82,6 @@ typedef void (*nestline_store_value)(void* context, size_t i, const void* value,
 /// returns how many were. NESTLINE_NO_COUNT when it fails.
 uint64_t nestline_store_get_batch(const nestline_store* store, nestline_keys keys,
                                   nestline_store_value with, void* context, const char** error);
-
 /// The key has this value from now on, whether it was there or not. False when it fails.
 bool nestline_store_put(nestline_store* store, const void* key, size_t size, const void* value,
                         size_t value_size, const char** error);
@@ -117,7 +115,6 @@ typedef bool (*nestline_store_record)(void* context, const void* key, size_t siz
 /// `with` returned false (*error is NULL).
 bool nestline_store_for_each(const nestline_store* store, nestline_store_record with, void* context,
                              const char** error);
-
 /// As sync, compact and checkpoint of store.h. False when it fails.
 bool nestline_store_sync(nestline_store* store, const char** error);
 bool nestline_store_compact(nestline_store* store, const char** error);

@@ -51,7 +51,6 @@ NESTLINE_EXPORT std::size_t may_contain(const ConcurrentFilter& filter, KeySpan 
                                         std::span<std::uint8_t> out);
 NESTLINE_EXPORT std::size_t may_contain(const MappedFilter& filter, KeySpan keys,
                                         std::span<std::uint8_t> out);
-
 /// The filter's own select, split among threads: positions in ascending order. Needs one more bit
 /// of memory for each key. Throws std::invalid_argument, std::bad_alloc and Cancelled; `positions`
 /// then has no meaning.
@@ -61,7 +60,6 @@ NESTLINE_EXPORT std::size_t select(const ConcurrentFilter& filter, KeySpan keys,
                                    std::span<std::uint32_t> positions);
 NESTLINE_EXPORT std::size_t select(const MappedFilter& filter, KeySpan keys,
                                    std::span<std::uint32_t> positions);
-
 /// ConcurrentFilter::erase with the keys split among threads. Throws as insert does; after
 /// Cancelled, the keys whose `erased` is 1 are erased.
 NESTLINE_EXPORT std::size_t erase(ConcurrentFilter& filter, KeySpan keys,

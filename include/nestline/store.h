@@ -6,7 +6,8 @@
 //   std::string value;
 //   if (store.get("user:17", value)) { ... }
 //
-// docs/STORE.md has more, and every byte of the files. Link nestline::store. Files: store_files.h.
+// docs/STORE.md: when to use it and when not, what each Sync promises, the bytes of the files. Link
+// nestline::store. store_files.h has whole files in a store.
 #ifndef NESTLINE_STORE_H_
 #define NESTLINE_STORE_H_
 
@@ -134,10 +135,8 @@ class NESTLINE_EXPORT Store {
   }
 
   [[nodiscard]] bool contains(std::string_view key) const;
-
   /// The key has this value from now on, whether it was there or not.
   void put(std::string_view key, std::string_view value);
-
   /// The same only if the key is not there: Outcome::present if it is. With Sync::each, what it
   /// found is on disk then, and so it is with erase.
   [[nodiscard]] Inserted insert_unique(std::string_view key, std::string_view value);
@@ -165,7 +164,8 @@ class NESTLINE_EXPORT Store {
     std::unique_ptr<Changes> changes_;
   };
 
-  /// Makes all changes in order, or none, after a crash too. Readers may see some first.
+  /// Makes all changes of the batch in order, or none, after a crash as well. Readers of this
+  /// process may see some of them before the others.
   void write(const Batch& batch);
 
   /// Asks for many keys: calls with(i, std::string_view value) for each key that is there, in any
@@ -187,16 +187,13 @@ class NESTLINE_EXPORT Store {
   }
 
   void sync();  ///< Returns when every change that has returned is on disk.
-
   /// Copies what is live out of every file that has dead bytes, and removes the file. Others work
   /// on. If the disk has no room for some of them, std::system_error comes when the rest is done.
   void compact();
-
   /// Saves the index, so that opening need not read the log before this point; holds a copy of it
   /// meanwhile, in memory as large as StoreStats::index_bytes. The store does this
   /// by itself when it is closed, when a file of the log is full, and every 256 MiB of log.
   void checkpoint();
-
   /// For a store that is read_only: follows the log to its end; whether there was anything new.
   /// Else false. Meanwhile other threads may see some changes of a batch before the rest.
   bool refresh();
@@ -221,7 +218,6 @@ class NESTLINE_EXPORT Store {
   bool get_with(std::string_view key, With with, void* context) const;
   std::size_t get_many(std::span<const std::string_view> keys, WithMany with, void* context) const;
   void visit_all(WithAll with, void* context) const;
-
   internal::OwnedState<State> state_;
 };
 
@@ -239,7 +235,6 @@ struct StoreReport {
 /// Reads every byte of the store and checks it; changes nothing. The store may be open. Throws
 /// StoreError if there is no store in the folder, and std::system_error when a file cannot be read.
 NESTLINE_EXPORT StoreReport verify_store(const std::filesystem::path& folder);
-
 /// Makes a damaged store one that opens: keeps every record that is whole, also behind a torn end,
 /// and lists what is lost. Damaged files are kept beside it with the ending .damaged. Nobody may
 /// have the store open for writing: throws StoreError then, and as verify_store does.

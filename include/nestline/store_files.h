@@ -40,14 +40,11 @@ struct StoredFile {
 /// std::invalid_argument if pieces.bytes is 0 or more than 4 GiB - 1, and what `source` throws.
 NESTLINE_EXPORT std::uint64_t put_file(Store& store, std::string_view name,
                                        const FileSource& source, const FilePieces& pieces = {});
-
 /// Passes the content to `sink` byte for byte, and checks each piece against its digest. False if
 /// there is no such file. Throws StoreError when a piece is missing or damaged.
 NESTLINE_EXPORT bool get_file(const Store& store, std::string_view name, const FileSink& sink);
-
 /// Removes the manifest, not the pieces, which other files may share. False if there is none.
 NESTLINE_EXPORT bool erase_file(Store& store, std::string_view name);
-
 /// All files, in the order of their names.
 [[nodiscard]] NESTLINE_EXPORT std::vector<StoredFile> list_files(const Store& store);
 

@@ -17,8 +17,7 @@ namespace {
 // Bitmaps are filled part by part.
 static_assert(kPart % 64 == 0);
 
-// Changes a filter of one of these kinds: change(filter, first, keys) returns, for each part, how
-// many keys it was done for.
+// change(filter, first, keys) returns, for each part, how many keys it was done for.
 template <class... Kinds, typename Change>
 std::uint64_t change_batch(nestline_filter* filter, const nestline_keys& given, const char** error,
                            Change&& change) {
@@ -34,8 +33,7 @@ std::uint64_t change_batch(nestline_filter* filter, const nestline_keys& given, 
   });
 }
 
-// Asks a filter of one of these kinds: ask(filter, first, keys, total) returns, for each part, how
-// many answers are yes; `total` is the number of those before.
+// ask(filter, first, keys, total) returns how many answers are yes; `total` is those before.
 template <class... Kinds, typename Out, typename Ask>
 std::uint64_t ask_batch(const nestline_filter* filter, const nestline_keys& given, const Out* out,
                         const char* out_is_null, const char** error, Ask&& ask) {

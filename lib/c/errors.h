@@ -1,17 +1,12 @@
-// How errors leave C functions: no exception does.
+// How errors leave C functions: no exception does. guarded(error, failed, work) is the body of
+// every function that can fail. A constant sentence is a literal. One with details is copied into a
+// buffer of the thread, valid until the next (C4 in nestline.h), and allocated when first needed;
+// if that fails, the sentence is the literal about missing memory. (To free it, the thread
+// registers it with glibc, which ends the program if it lacks the few bytes for that.)
 //
-//   guarded(error, failed, work)  is the body of every function that can fail
-//
-// A sentence that is the same each time is a literal. One with details is copied into a buffer of
-// the thread: the caller does not free it, no other thread writes it, and the next one replaces it
-// (C4 in nestline.h). The buffer is allocated when a thread first needs it; if that fails, the
-// sentence becomes the one about missing memory, which is a literal. (To free it at its end, the
-// thread registers it with glibc, which ends the program if it lacks the few bytes for that.)
-//
-// The buffer must not be a thread_local array. lib/concurrent has variables that are reached by
-// their offset from the thread (initial-exec), which is possible only if all thread_local variables
-// of the library lie in the space that glibc keeps for libraries that are loaded by dlopen. It is
-// less than 2 KiB for all of them; ctypes could not load the library.
+// The buffer must not be a thread_local array. lib/concurrent has initial-exec variables, so all
+// thread_local variables of the library must fit into the space, less than 2 KiB, that glibc keeps
+// for libraries that are loaded by dlopen; ctypes could not load the library.
 #ifndef NESTLINE_LIB_C_ERRORS_H_
 #define NESTLINE_LIB_C_ERRORS_H_
 
@@ -30,11 +25,9 @@ inline void set_error(const char** error, const char* sentence) noexcept {
   if (error != nullptr) *error = sentence;
 }
 
-// Sets *error to the message of the exception that is being handled.
 void set_caught_error(const char** error) noexcept;
 
-// Returns what work() returns, or `failed` when it throws; *error is NULL or the sentence. The work
-// may set *error itself.
+// What work() returns, or `failed` when it throws. *error is NULL or the sentence; work may set it.
 template <typename Result, typename Work>
 Result guarded(const char** error, Result failed, Work&& work) noexcept {
   set_error(error, nullptr);
@@ -46,7 +39,6 @@ Result guarded(const char** error, Result failed, Work&& work) noexcept {
   }
 }
 
-// The same for a function that only succeeds or fails.
 template <typename Work>
 bool done(const char** error, Work&& work) noexcept {
   return guarded(error, false, [&] {
@@ -55,8 +47,7 @@ bool done(const char** error, Work&& work) noexcept {
   });
 }
 
-// The same for a function that shows things to a function of the caller's. `work` throws Stop when
-// that one wants to see no more.
+// For work that shows things to the caller's function, and throws Stop when it wants no more.
 struct Stop {};
 template <typename Work>
 bool visited(const char** error, Work&& work) noexcept {

@@ -1,5 +1,4 @@
-// What C callers hold and hand over: filters of all kinds, structs that begin with their own size,
-// functions that read and write, bytes; and the functions that are the same for each kind of key.
+// What C callers hold and hand over, and the functions that are the same for each kind of key.
 #ifndef NESTLINE_LIB_C_HANDLE_H_
 #define NESTLINE_LIB_C_HANDLE_H_
 
@@ -29,7 +28,6 @@
 struct nestline_filter {
   std::variant<nestline::ConcurrentFilter, nestline::MappedFilter, nestline::ExpiringFilter> kind;
 };
-// In memory, or mapped.
 struct nestline_maplet {
   std::variant<nestline::Maplet, nestline::MappedMaplet> kind;
 };
@@ -57,8 +55,7 @@ inline void require_handle(const nestline_maplet* maplet) {
   require(maplet != nullptr, "the maplet is NULL");
 }
 
-// Why a filter or maplet refuses a call: it is of the kind `Found`, and `Wanted` is the first kind
-// that has it.
+// Why a filter or maplet of kind `Found` refuses a call; `Wanted` is the first kind that has it.
 template <class Wanted, class Found>
 constexpr const char* refusal() {
   if constexpr (std::is_same_v<Wanted, ExpiringFilter>) {
@@ -74,8 +71,7 @@ constexpr const char* refusal() {
   }
 }
 
-// Returns visitor(filter), where the filter or maplet is of one of these kinds; without kinds, of
-// any.
+// Returns visitor(filter), where it is of one of these kinds; without kinds, of any.
 template <class... Kinds, class Handle, typename Visitor>
 decltype(auto) with(Handle* handle, Visitor&& visitor) {
   require_handle(handle);
@@ -95,21 +91,18 @@ decltype(auto) with(Handle* handle, Visitor&& visitor) {
       handle->kind);
 }
 
-// The filter or maplet, if it is of this kind.
 template <class Kind, class Handle>
 auto& only(Handle* handle) {
   return with<Kind>(
       handle, [](auto& one) -> auto& { return one; });
 }
 
-// A new handle of what make() returns.
 template <class Handle, typename Make>
 Handle* make_handle(const char** error, Make&& make) {
   return guarded<Handle*>(error, nullptr, [&] { return new Handle{{make()}}; });
 }
 
-// Defines NAME_load, NAME_load_from and NAME_from_bytes: handles of what load() makes of a path, a
-// function or bytes.
+// Defines NAME_load, NAME_load_from and NAME_from_bytes by load(a path, a function or bytes).
 #define NESTLINE_LOADS(name, Handle, load)                                             \
   Handle* name##_load(const char* path, const char** error) {                          \
     return make_handle<Handle>(error, [&] { return load(path_of(path)); });            \
@@ -121,8 +114,7 @@ Handle* make_handle(const char** error, Make&& make) {
     return make_handle<Handle>(error, [&] { return load(bytes_given(bytes, size)); }); \
   }
 
-// Defines NAME_save, NAME_save_to and NAME_to_bytes of what content(handle, visit) shows to
-// visit(one).
+// Defines NAME_save, NAME_save_to and NAME_to_bytes of what content(handle, visit) shows to visit.
 #define NESTLINE_SAVES(name, Handle, content)                                                  \
   bool name##_save(const Handle* handle, const char* path, const char** error) {               \
     return done(error, [&] {                                                                   \
@@ -141,8 +133,7 @@ Handle* make_handle(const char** error, Make&& make) {
     });                                                                                        \
   }
 
-// Defines a function that cannot fail: what a member answers; 0 without a handle, and for a kind
-// that has no such member.
+// Defines a function that cannot fail: a member's answer; 0 without a handle or such a member.
 #define NESTLINE_FIGURE(Result, name, Handle, member)                \
   Result name(const Handle* handle) {                                \
     if (handle == nullptr) return {};                                \
@@ -152,9 +143,8 @@ Handle* make_handle(const char** error, Make&& make) {
     });                                                              \
   }
 
-// Defines NAME_bytes, NAME_u64 and NAME_hash, a C function for each kind of key. It returns
-// work(handle, key, arguments), where key() makes the key. `parameters` and `arguments`, in
-// parentheses, are what comes after the key.
+// Defines NAME_bytes, NAME_u64 and NAME_hash: each returns work(handle, key, arguments), where
+// key() makes the key. `parameters` and `arguments`, in parentheses, are what comes after the key.
 #define NESTLINE_FOR_EACH_KEY(Result, name, Handle, work, parameters, arguments)                \
   Result name##_bytes(Handle* handle, const void* key, size_t size, NESTLINE_BARE parameters) { \
     return work(                                                                                \
@@ -194,7 +184,6 @@ inline Verify verify_of(nestline_verify_mode verify) {
   return static_cast<Verify>(verify);
 }
 
-// The caller's functions as the library takes them.
 inline auto source_of(nestline_read read, void* context) {
   require(read != nullptr, "the function that reads is NULL");
   return [=](auto to) {
@@ -210,7 +199,6 @@ inline auto sink_of(nestline_write write, void* context) {
   };
 }
 
-// The bytes that a caller gives.
 inline std::span<const std::byte> bytes_given(const void* bytes, std::size_t size) {
   require(bytes != nullptr || size == 0, "the bytes are NULL");
   require(size <= kMaxMemory, "the size of the bytes is more than memory can hold");
@@ -230,7 +218,6 @@ inline char* require_memory(char* copy) {
   return copy;
 }
 
-// The bytes that make(sink) gives, as one that the caller frees, and their number.
 template <typename Make>
 void* hand_out_bytes(std::size_t* size, const char** error, Make&& make) {
   return guarded<void*>(error, nullptr, [&] {
@@ -245,12 +232,10 @@ void* hand_out_bytes(std::size_t* size, const char** error, Make&& make) {
   });
 }
 
-// Structs begin with their own size, so that later versions can add members. No struct will ever be
-// larger than this: such a size was not set.
+// Structs begin with their own size, for members of later versions. A larger size was not set.
 inline constexpr std::size_t kMaxStruct = 4096;
 
-// Checks options. Members of a later version, behind those that are known, must be 0: this version
-// cannot do what they ask.
+// Members of a later version must be 0: this version cannot do what they ask.
 template <typename Struct>
 void require_known(const Struct* given, const char* wrong_size) {
   require(given != nullptr, "the options are NULL");

@@ -1,6 +1,5 @@
-// The keys of a C batch as KeySpans. Integers and hashes are used where they lie. Bytes are turned
-// into strings on the stack, part by part, so that no batch allocates. Only a build, which needs
-// all keys at once, takes memory for all strings.
+// The keys of a C batch as KeySpans. Integers and hashes are used where they lie; bytes become
+// strings on the stack, part by part. Only a build, which needs all keys at once, takes memory.
 #ifndef NESTLINE_LIB_C_KEY_ARRAYS_H_
 #define NESTLINE_LIB_C_KEY_ARRAYS_H_
 
@@ -20,8 +19,7 @@
 
 namespace nestline::c {
 
-// Keys of a part, if they have to be put together: 16 KiB of stack. Starting a new batch of the
-// filter for each part costs little.
+// Keys of a part: 16 KiB of stack. Starting a new batch of the filter for each costs little.
 inline constexpr std::size_t kPart = 1024;
 
 // Checks an array that a C caller gives. The sentence is a literal.
@@ -31,8 +29,7 @@ void require_array(const Element* array, std::size_t count, const char* sentence
   require(count <= kMaxMemory / sizeof(Element), "the number of keys is more than memory can hold");
 }
 
-// Where what became of `count` keys from `first` on is to be written. Empty if the caller, who gave
-// `done`, does not want it.
+// Where to write what became of `count` keys from `first` on. Empty if the caller gave no `done`.
 inline std::span<std::uint8_t> optional_part(std::uint8_t* done, std::size_t first,
                                              std::size_t count) {
   return done == nullptr ? std::span<std::uint8_t>() : std::span(done + first, count);
@@ -43,8 +40,7 @@ inline std::span<Outcome> optional_outcomes(std::uint8_t* outcomes, std::size_t 
   return {reinterpret_cast<Outcome*>(part.data()), part.size()};
 }
 
-// The keys that a C caller gives. Every key is checked when it is read, since nothing in the
-// language keeps another thread from changing the arrays.
+// Every key is checked when it is read, since another thread may change the arrays.
 class Keys {
  public:
   // Refusal unless the kind is known and the arrays are there.
@@ -104,8 +100,7 @@ class Keys {
     for_each_strings([&](std::size_t first, const KeySpan& strings) { visit(first, strings); });
   }
 
-  // Returns visit(keys) for all keys at once, which it checks; std::bad_alloc without memory for
-  // the strings.
+  // Returns visit(keys) for all keys, checked. std::bad_alloc without memory for the strings.
   template <typename Visit>
   auto with_all(Visit&& visit) const {
     if (!are_bytes()) return visit(words());

@@ -1,8 +1,6 @@
 #include "lib/cluster/address.h"
 
 #include <algorithm>
-#include <charconv>
-#include <stdexcept>
 
 #include "lib/cluster/reply.h"
 

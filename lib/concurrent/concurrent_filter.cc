@@ -1,12 +1,9 @@
-// ConcurrentFilter: single keys, growing, and its properties. Its batches are in
-// concurrent_batch.cc.
+// ConcurrentFilter: single keys, growing, properties. Its batches are in concurrent_batch.cc.
 #include "nestline/concurrent_filter.h"
 
 #include <algorithm>
 #include <cassert>
 #include <new>
-#include <string>
-#include <utility>
 
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/filter/blocks.h"
@@ -17,8 +14,7 @@ namespace {
 
 using State = ConcurrentFilter::State;
 
-// The first try of an insert, if it may be made, for a thread that writes alone: in the table
-// `tried`.
+// The first try of an insert, for a thread that writes alone, if allowed: in the table `tried`.
 NESTLINE_INLINE bool store_alone(State& state, const Blocks& table, std::uint64_t hash,
                                  const Blocks*& tried) {
   tried = !table.grows_by_itself() || state.keys.allowed() > 0 ? &table : nullptr;
@@ -118,8 +114,7 @@ KeyHasher ConcurrentFilter::hasher(const State& state) noexcept { return state.h
 
 Inserted ConcurrentFilter::insert_one(Hash key) noexcept { return insert_hash(*state_, key.value); }
 
-// A thread that writes alone looks the key up without a fence (locking.h, W8): nobody else changes
-// what it looks at.
+// A thread that writes alone needs no fence (locking.h, W8): nobody else changes what it reads.
 Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
   bool present = false;
   const Blocks* tried = nullptr;
@@ -156,9 +151,8 @@ bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
 
 namespace {
 
-// What a ConcurrentReader holds: a section, and whose it is. Another thread must not end it, nor
-// may its own once liburcu has forgotten it: where that cannot be reported, the section is left as
-// it is, so that no other's count is touched.
+// What a ConcurrentReader holds: a section, and whose it is. Neither another thread nor one that
+// liburcu has forgotten may end it: it is then left as it is, so that no other's count is touched.
 struct OwnSection {
   ReadSection section;
   std::uint64_t thread = thread_number();
@@ -182,8 +176,7 @@ ConcurrentReader::~ConcurrentReader() {
 
 ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentReader(*this); }
 
-// The table each time: while this section lasts, a thread may exchange it for a larger one, and
-// others may then insert there.
+// The table each time: another thread may exchange it for a larger one, where others insert.
 bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
   const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
   const Blocks& table = state.table_in_section();

@@ -71,7 +71,7 @@ class KeyCount {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(sum, 0));
   }
 
-  // Keys this thread may insert before it has to call allow() again. Not exact when threads share a
+  // Keys this thread may insert before it calls allow() again. Not exact when threads share a
   // stripe.
   [[nodiscard]] std::int64_t allowed() noexcept {
     Stripe& stripe = mine();
@@ -104,7 +104,6 @@ class KeyCount {
   };
 
   Stripe& mine() noexcept { return stripes_[thread_number() % kStripes]; }
-
   std::array<Stripe, kStripes> stripes_;
 };
 
@@ -136,8 +135,7 @@ struct ConcurrentFilter::State : SecondLook {
     return work(std::as_const(*table_.load()));
   }
 
-  // The same for work that looks at no block, and so need not wait until others see what this
-  // thread has stored.
+  // For work that looks at no block: it need not wait until others see what this thread has stored.
   template <typename Work>
   auto read_no_block(Work&& work) const {
     const WriteSection section;
@@ -152,9 +150,8 @@ struct ConcurrentFilter::State : SecondLook {
     return read([](const Blocks& table) { return table.shape(); });
   }
 
-  // Calls work(table, locks) for a writer; locks is the lock policy to use, OneWriter or
-  // BlockLocks. The work returns an optional. If it is empty, the work was overtaken and is done
-  // again with the other writers paused.
+  // Calls work(table, locks) for a writer; locks is OneWriter or BlockLocks. Work that returns an
+  // empty optional was overtaken and is done again with the other writers paused.
   template <typename Work>
   auto write(Work&& work) {
     for (int waits = 0;; ++waits) {
@@ -184,7 +181,7 @@ struct ConcurrentFilter::State : SecondLook {
   }
 
   // The first try of a change, work(table), for a thread that writes alone: whether it changed
-  // something.
+  // anything.
   template <typename Work>
   bool try_alone(Work&& work) {
     const WriteSection section;
@@ -218,8 +215,7 @@ struct ConcurrentFilter::State : SecondLook {
     std::unique_lock<std::mutex> lock_;
   };
 
-  // The table as of one instant, in memory that is made ready before writers wait. Throws
-  // std::bad_alloc.
+  // The table as of one instant, in memory made ready before writers wait. Throws std::bad_alloc.
   [[nodiscard]] OwnedBlocks copy() const {
     for (;;) {
       auto made = ready_for_copy();
@@ -298,7 +294,6 @@ struct ConcurrentFilter::State : SecondLook {
  private:
   // How many Pauses of other threads a writer waits for before it makes its own.
   static constexpr int kMaxWaits = 16;
-
   // That of filters of 8, 12 and 16 bits.
   static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
 
@@ -310,7 +305,6 @@ struct ConcurrentFilter::State : SecondLook {
 
   // This thread among the writers.
   static Writers::Thread writer() { return 2 * thread_number(); }
-
   const Readers readers_;
   std::atomic<Blocks*> table_;
   mutable Writers writers_;
@@ -337,14 +331,12 @@ struct Tried {
   std::uint32_t growth = 0;  // of the table
 };
 
-// Does what `tried` needs. While the filter waits before it tries to grow again, this thread is
-// allowed more keys instead.
+// Does what `tried` needs; allows more keys instead while the filter waits to grow again.
 void make_way(ConcurrentFilter::State& state, const Tried& tried) noexcept;
 
 // Runs an insert or update, work(table, locks, added), until it has an outcome; grows the filter
-// for it if possible. Counts the key when it was stored, unless the work has set `added` to false.
-// `adds`: whether a stored key is always a new one, so that the filter must grow first if it is
-// due.
+// for it if possible. Counts a stored key unless the work has set `added` to false. `adds`: a
+// stored key is always a new one, so that the filter must grow first if it is due.
 template <typename Work>
 Outcome insert_or_grow(ConcurrentFilter::State& state, bool adds, Work&& work) {
   for (;;) {

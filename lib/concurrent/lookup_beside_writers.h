@@ -1,5 +1,4 @@
-// The lookups of a batch beside writers, of all filters that a ConcurrentFilter's state is the base
-// of: a chunk at a time, each in a section of its own.
+// Batches of lookups beside writers, for all concurrent filters: one section per chunk.
 #ifndef NESTLINE_LIB_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
 #define NESTLINE_LIB_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
 

@@ -5,9 +5,9 @@
 // waits. A thread that frees memory waits for all readers of the process that are in a section at
 // that moment. So sections are short: one lookup, or one chunk of a batch.
 //
-// A thread registers at its first section, with its signals blocked. liburcu takes the memory for
-// that by mmap and mremap, 256 bytes a thread in chunks that double from 2 KiB on, and calls
-// abort() if the system refuses. It cannot report that, so register_reader() checks ahead.
+// A thread registers at its first section, with its signals blocked. liburcu maps the memory, 256
+// bytes a thread in chunks that double from 2 KiB on, and calls abort() if the system refuses: so
+// register_reader() checks ahead.
 //
 // liburcu is not compiled for ThreadSanitizer, so the code here declares to it what liburcu orders.
 #ifndef NESTLINE_LIB_CONCURRENT_RECLAIM_H_
@@ -79,8 +79,7 @@ NESTLINE_INLINE unsigned long* section_count() noexcept {
 // The counts of the threads that have been in sections here. In the child of a fork() nobody ends
 // the sections of the other threads, and whoever waits would wait for ever: so they end there as
 // the child begins. (liburcu's own calls for that wait for its mutexes, which another thread may
-// hold while it waits for the one that forks; and a program that makes these calls must be the only
-// one.)
+// hold while it waits for the one that forks; and the program must be the only one to make them.)
 class KnownThreads {
  public:
   // Adds the calling thread, which is registered. Throws std::bad_alloc.
@@ -111,7 +110,6 @@ class KnownThreads {
     return known;
   }
   NESTLINE_NEAR_TLS static inline thread_local constinit bool is_known = false;
-
   std::mutex mutex_;
   std::vector<unsigned long*> counts_;
 };
@@ -119,9 +117,8 @@ class KnownThreads {
 // While one lives, memory that the thread reaches through an atomic pointer is not freed. The
 // thread that begins one ends it.
 //
-// This is liburcu's urcu_bp_read_lock() and urcu_bp_read_unlock() for the case that nearly always
-// holds: the thread is registered, and the system has membarrier(), so that neither needs a fence.
-// Then it is enough to look up the thread's count once.
+// This is liburcu's urcu_bp_read_lock() and urcu_bp_read_unlock() for a registered thread and a
+// system with membarrier(), where neither needs a fence and the count is looked up once.
 //
 // Sections of a thread, also the program's own of liburcu, may end in any order. Each begins by
 // adding one to the count and ends by subtracting one, which leaves the phase alone. The one that
@@ -130,8 +127,7 @@ class KnownThreads {
 // section. A signal handler whose sections end in it leaves the number as it was, so it may come
 // between the load and the store of either; if it changes the phase, then only while there is no
 // section, and the begin that it interrupts stores the phase that it has loaded from urcu_bp_gp.
-// That may be old, as with any thread that is interrupted there: whoever waits looks at the
-// readers in both phases.
+// That may be old, as with any interrupted thread: whoever waits looks at readers in both phases.
 class Section {
  public:
   Section(const Section&) = delete;
@@ -219,11 +215,9 @@ inline void refuse_in_section() {
   }
 }
 
-// Registers the calling thread, so that its sections need no memory. Throws std::bad_alloc, unless
-// another thread takes the memory just after this check found it.
+// Registers the calling thread, so that its sections need no memory. Throws std::bad_alloc.
 inline void register_reader() {
-  // A chunk for 4,096 threads: a system that grants this does not refuse what liburcu requests
-  // next.
+  // A chunk for 4,096 threads: a system that grants this grants what liburcu requests next.
   constexpr std::uint64_t kRoom = (std::uint64_t{1} << 20) / kBlockBytes;
   thread_local bool registered = false;
   if (registered) return;

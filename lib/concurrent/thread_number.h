@@ -1,14 +1,12 @@
-// A number for each thread that ever needs one: 1, 2, and so on. No two threads of a process
-// have the same one, also when one has ended before the other began.
+// A number for each thread that needs one: 1, 2, and so on; never given to a second thread.
 #ifndef NESTLINE_LIB_CONCURRENT_THREAD_NUMBER_H_
 #define NESTLINE_LIB_CONCURRENT_THREAD_NUMBER_H_
 
 #include <atomic>
 #include <cstdint>
 
-// The thread-local variables of this library take two bytes and a word in all. With glibc they are
-// reached without a call, also in a shared library, and one that is loaded by dlopen still finds
-// room for so few bytes.
+// This library's thread-local variables take two bytes and a word: with glibc a shared library
+// reaches them without a call, and finds room for so few also when dlopen loads it.
 #ifdef __GLIBC__
 #define NESTLINE_NEAR_TLS [[gnu::tls_model("initial-exec")]]
 #else

@@ -1,9 +1,7 @@
-// A filter that answers from its bytes wherever a caller keeps them: in a column of a database, in
-// a message.
+// A filter that answers from its bytes where a caller keeps them, as in a column of a database.
 //
-// Filter::load copies the blocks to memory of their own. Here they stay where they are, at
-// any alignment; a lookup copies the one or two blocks that it needs. So an answer always comes
-// from the bytes as they are at that moment.
+// They stay there, at any alignment; a lookup copies the one or two blocks that it needs. So an
+// answer always comes from the bytes as they are at that moment.
 //
 // So it is safe to skip the check of bytes that seem to be those of last time. If is_same was wrong
 // and other blocks lie there, the shape is still right, so no lookup leaves the bytes; and a sound
@@ -29,11 +27,9 @@ class BlobFilter {
   // Checks all that load checks. The bytes must stay in place while the filter is used. Throws
   // FormatError, std::bad_alloc.
   explicit BlobFilter(std::span<const std::byte> bytes);
-
-  // Whether these are the bytes that were checked, as far as place, length, the fields of the
-  // header and the checksums tell. Use the filter only when they are, if the bytes may have gone.
+  // Whether these are the bytes that were checked, by place, length, header and checksums. Use the
+  // filter only when they are, if the bytes may have gone.
   [[nodiscard]] bool is_same(std::span<const std::byte> bytes) const noexcept;
-
   // As Filter's.
   [[nodiscard]] bool may_contain(Key key) const noexcept { return copies(key, true) != 0; }
   [[nodiscard]] unsigned count(Key key) const noexcept { return copies(key, false); }
@@ -45,7 +41,6 @@ class BlobFilter {
 
   [[nodiscard]] unsigned copies(Key key, bool any) const noexcept;
   static Identity identity_of(std::span<const std::byte> bytes) noexcept;
-
   std::span<const std::byte> bytes_;
   internal::Geometry geometry_;
   std::uint64_t seed_ = 0;

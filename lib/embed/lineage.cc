@@ -1,7 +1,6 @@
 #include "lib/embed/lineage.h"
 
 #include <algorithm>
-#include <cstdint>
 
 #include "lib/filter/blocks.h"
 #include "lib/kernels/kernels.h"

@@ -39,7 +39,6 @@ enum class Standing : std::uint8_t {
   sure,  // at home, where nobody whose home is the alternate can be
 };
 Standing standing_of(const internal::Blocks& blocks, std::uint64_t key) noexcept;
-
 // Whether an insert of the key would have to search for room, which takes long, although there are
 // as many copies of it as its bucket has slots, or one less.
 bool is_crowded(const internal::Blocks& blocks, std::uint64_t key) noexcept;

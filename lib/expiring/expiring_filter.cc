@@ -1,11 +1,8 @@
-// ExpiringFilter: single keys, time, its properties, and the clock. Its batches and its files are
-// in files of their own.
+// ExpiringFilter: single keys, time, properties, and the clock.
 #include "nestline/expiring_filter.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
-#include <optional>
 #include <stdexcept>
 #include <string>
 

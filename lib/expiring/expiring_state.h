@@ -1,11 +1,10 @@
-// What an ExpiringFilter is made of: the state of a concurrent filter with the layout of one that
-// expires, and how far the sweep of the present tick has come. So sections, pauses and counting are
-// those of ConcurrentFilter. lib/place/aging.h has the rules of time and their proof.
+// What an ExpiringFilter is made of: the state of a ConcurrentFilter, with its sections, pauses and
+// counting, and how far the sweep has come. lib/place/aging.h has the rules of time and their
+// proof.
 //
-// The sweep is shared by all: whoever sweeps claims the next kSlice blocks, and adds them to
-// `swept_` when it has passed them. Each thread that inserts does so once in kSlice inserts. At a
-// full rate of inserts the sweep is over before half of the tick is: a tick brings at least 2 keys
-// a block.
+// Whoever sweeps claims the next kSlice blocks, and adds them to `swept_` when it has passed them.
+// Each inserting thread does so once in kSlice inserts. At a full rate of inserts the sweep is over
+// before half of the tick is: a tick brings at least 2 keys a block.
 #ifndef NESTLINE_LIB_EXPIRING_EXPIRING_STATE_H_
 #define NESTLINE_LIB_EXPIRING_EXPIRING_STATE_H_
 
@@ -75,7 +74,6 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   // Inside a write section: passes the next blocks.
   template <class Locks>
   void sweep_slice(const Blocks& table);
-
   // Moves time on by one tick. By one thread at a time, outside of sections.
   void advance();
   // Removes all keys and moves time on; so there is nothing to sweep.
@@ -93,7 +91,6 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   }
   // A copy of all memory of one instant, and its shape then. Throws std::bad_alloc.
   OwnedBlocks copy_all(Shape& shape) const;
-
   const unsigned life;
   const ExpiringKernels& kernels = expiring_kernels(bits);
   std::mutex advancing;
@@ -113,7 +110,6 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   };
   static constexpr std::size_t kStripes = 32;
   Stripe& mine() { return stripes_[thread_number() % kStripes]; }
-
   std::array<Stripe, kStripes> stripes_;
   std::atomic<std::uint64_t> exchanged_;
   alignas(64) std::atomic<std::uint64_t> claimed_;

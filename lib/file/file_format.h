@@ -6,8 +6,7 @@
 //           the checksum of those checksums
 //
 // Reading treats its bytes as hostile. The header is checked first, alone and against the length of
-// the file, so that allocations for the rest are no larger than the file. This code opens no file:
-// sources.h has the sources of bytes, and filter_bytes.h turns a Flaw into a FormatError.
+// the file, so that allocations for the rest are no larger. This code opens no file (sources.h).
 #ifndef NESTLINE_LIB_FILE_FILE_FORMAT_H_
 #define NESTLINE_LIB_FILE_FILE_FORMAT_H_
 
@@ -59,8 +58,7 @@ struct Flaw {
   std::string cause;
 };
 
-// Whether width, growth, blocks, keys and capacities, and what an expiring filter has besides, are
-// each in their range.
+// Whether width, growth, blocks, keys, capacities, and times if it expires, are in their ranges.
 std::optional<Flaw> check_fields(const FileHeader& header, Kind kind = Kind::filter);
 
 using HeaderBytes = std::array<std::byte, kHeaderBytes>;
@@ -68,8 +66,7 @@ HeaderBytes encode_header(const FileHeader& header);
 
 // Reads and checks the header of a file that is `file_bytes` long; `start` is its first 4096 bytes,
 // or all of it if it has fewer. Use `header` only when there is no flaw: then header.file_bytes()
-// == file_bytes. The length may be unknown, as for a stream; then only the header states how long
-// the file is.
+// == file_bytes, unless the length is unknown, as for a stream.
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,
                                   Kind kind = Kind::filter);
@@ -79,11 +76,9 @@ Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);
 
 using ChecksumBytes = std::array<std::byte, kChecksumBytes>;
 ChecksumBytes encode_checksum(std::span<const std::byte> bytes);
-
 // Whether the kChecksumBytes of `checksum` are those of `bytes`.
 bool matches_checksum(std::span<const std::byte> bytes,
                       std::span<const std::byte> checksum) noexcept;
-
 // The flaw of section i when its checksum does not match.
 Flaw damaged_section(const FileHeader& header, std::uint64_t i);
 
@@ -91,31 +86,24 @@ Flaw damaged_section(const FileHeader& header, std::uint64_t i);
 // If none of them finds a flaw, the content is sound.
 class ContentCheck {
  public:
-  // `checksums`: the header.checksums_bytes() bytes after the blocks; they must outlive this
-  // object.
+  // `checksums`: the header.checksums_bytes() bytes after the blocks; must outlive this object.
   ContentCheck(const FileHeader& header, std::span<const std::byte> checksums);
-
   // Whether the checksums themselves are intact.
   [[nodiscard]] std::optional<Flaw> checksums() const;
-
   // Whether section i is intact, and its blocks are as a filter leaves them: lock and version 0,
   // free slots all zero, each fingerprint in a block where lookups can find it. Counts the keys.
   // `bytes` must be aligned like blocks.
   std::optional<Flaw> section(std::uint64_t i, std::span<const std::byte> bytes);
-
   // The same for blocks from number `first` on, without their checksum.
   std::optional<Flaw> blocks(std::uint64_t first, std::span<const Block> blocks);
-
   // Keys counted so far.
   [[nodiscard]] std::uint64_t counted() const { return counted_; }
-
   // Whether the header has the number of keys that section() counted.
   [[nodiscard]] std::optional<Flaw> keys() const;
 
  private:
   std::optional<Flaw> block(std::uint64_t index, const Block& block);
   std::optional<Flaw> young_marks(std::uint64_t index, const Block& block) const;
-
   FileHeader header_;
   const TableKernels& kernels_;
   std::span<const std::byte> checksums_;

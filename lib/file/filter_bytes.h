@@ -1,5 +1,4 @@
-// From blocks to the bytes of their file, and from checked bytes to blocks, for filters of all
-// kinds.
+// From blocks to the bytes of their file, and back with checks, for filters of all kinds.
 #ifndef NESTLINE_LIB_FILE_FILTER_BYTES_H_
 #define NESTLINE_LIB_FILE_FILTER_BYTES_H_
 
@@ -45,8 +44,7 @@ FileHeader read_header(const Source& source, Kind kind = Kind::filter) {
   return header;
 }
 
-// Checks everything after the header; section(i) returns the bytes of section i. Throws
-// FormatError.
+// Checks all after the header; section(i) returns the bytes of section i. Throws FormatError.
 template <typename Section>
 void check_content(const std::string& name, const FileHeader& header,
                    std::span<const std::byte> checksums, Section&& section) {
@@ -71,8 +69,8 @@ inline std::span<const std::byte> checksums_of(const FileHeader& header,
   return file.subspan(static_cast<std::size_t>(header.checksums_offset()));
 }
 
-// Reads a filter of any kind into `memory`, as Options::memory requires, and
-// checks everything. Throws FormatError, std::bad_alloc, and what the source throws.
+// Reads a filter of any kind and checks everything. `memory` as for load. Throws FormatError,
+// std::bad_alloc, and what the source throws.
 template <class Source>
 Stored read_filter(const Source& source, std::pmr::memory_resource* memory,
                    Kind kind = Kind::filter) {
@@ -96,10 +94,8 @@ Stored read_filter(const Source& source, std::pmr::memory_resource* memory,
 // trusts only what has arrived, and so allocates memory in steps.
 Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory,
                    Kind kind = Kind::filter);
-
 // The same from what a caller gives.
 Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind kind);
-
 // Gives what produce(sink) passes to the sink to what a caller gives.
 void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce);
 

@@ -11,8 +11,6 @@
 #include <stdexcept>
 #include <string>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 #include "lib/file/filter_bytes.h"
 #include "lib/file/replacement.h"

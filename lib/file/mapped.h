@@ -1,5 +1,4 @@
-// What filters of every kind are that answer from bytes where they lie: a mapping of their file, or
-// bytes that somebody else keeps.
+// What filters of every kind are that answer from a mapped file or bytes of somebody else.
 #ifndef NESTLINE_LIB_FILE_MAPPED_H_
 #define NESTLINE_LIB_FILE_MAPPED_H_
 
@@ -22,11 +21,8 @@
 namespace nestline {
 namespace internal {
 
-// Sections are checked when a lookup first needs them, with Verify::lazily.
-//
-// A byte for each section records whether it has been checked, and the result. Any number of
-// threads may call const members; two that reach a section first at the same time both check it,
-// with the same result.
+// A byte for each section records whether it has been checked, and the result. Const members are
+// for any number of threads; two that reach a section first both check it, with the same result.
 class Mapped {
  public:
   // The header is read and not mapped, so that later code uses exactly what was checked. Throws
@@ -63,19 +59,16 @@ class Mapped {
   // As the public members of that name.
   void verify() const;
   [[nodiscard]] std::optional<FormatError> damage() const;
-
   const FileHeader header;
   Blocks blocks;  // its path is the name of the bytes
 
  private:
   enum class Verdict : std::uint8_t { unknown, good, damaged };
   static constexpr std::uint64_t kSectionBlocks = kSectionBytes / kBlockBytes;
-
   Mapped(const FileSource& file, const std::filesystem::path& path, Kind kind, Verify verify);
   Mapped(const FileHeader& header, Storage storage, const std::filesystem::path& name,
          Verify verify);
   bool check(std::uint64_t section) const noexcept;
-
   mutable std::vector<std::atomic<Verdict>> verdicts_;  // none unless Verify::lazily
   mutable std::atomic<std::uint64_t> not_good_;         // sections that are unchecked or damaged
 };

@@ -8,9 +8,8 @@
 
 namespace nestline {
 
-// Calls produce(sink), which passes the content of a file to the sink piece by piece, and puts the
-// content at `path` as nestline::save promises. When produce throws, the old file stays. Throws
-// std::system_error.
+// Calls produce(sink), which passes the content to the sink piece by piece, and puts it at `path`
+// as Output promises. When produce throws, the old file stays. Throws std::system_error.
 void replace_file(const std::filesystem::path& path,
                   const std::function<void(const ByteSink& sink)>& produce);
 

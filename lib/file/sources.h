@@ -1,6 +1,6 @@
-// Open files, and where the bytes of a filter come from. A source has a name for errors, and
-// read(), which fills `to`. Sources of known length have size() and can be read at any offset; a
-// stream is read in order.
+// Open files, and where a filter's bytes come from. A source has a name for errors, and read(),
+// which fills `to`. Those of known length have size() and are read at any offset; a stream in
+// order.
 #ifndef NESTLINE_LIB_FILE_SOURCES_H_
 #define NESTLINE_LIB_FILE_SOURCES_H_
 
@@ -42,7 +42,6 @@ class FileDescriptor {
   ~FileDescriptor() { close(); }
   FileDescriptor(const FileDescriptor&) = delete;
   FileDescriptor& operator=(const FileDescriptor&) = delete;
-
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
   [[nodiscard]] int number() const { return number_; }
   // False on an error. The file is closed in any case, even when a signal interrupts the call.
@@ -61,11 +60,9 @@ class FileSource {
  public:
   // Throws std::system_error; FormatError if it is not a regular file.
   explicit FileSource(const std::filesystem::path& path);
-
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] int descriptor() const { return file_.number(); }
-
   // Throws std::system_error; FormatError where the file ends too early.
   void read(std::uint64_t offset, std::span<std::byte> to) const;
 
@@ -99,9 +96,7 @@ class MemorySource {
 class StreamSource {
  public:
   explicit StreamSource(const ByteSource& give) : give_(give) {}
-
   [[nodiscard]] const std::string& name() const { return name_; }
-
   // Fills `to` from the front; returns how many bytes came before the end. Throws
   // std::invalid_argument when the function claims more bytes than requested, and what it throws.
   std::size_t read_some(std::span<std::byte> to);

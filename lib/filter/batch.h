@@ -153,7 +153,6 @@ class PlaceGroups {
     }
   }
   void fetch_home(const Place& place) const { prefetch_block(view_.blocks[place.block]); }
-
   const AnyTable& table_;
   const Kernels& kernels_;
   const BlocksView& view_;
@@ -263,7 +262,6 @@ struct RunEnd {
 
 // Keys whose blocks are fetched before one call that stores them.
 inline constexpr std::size_t kPiece = 8;
-
 // From 8 MiB on, while keys spill, a batch also fetches the alternates of those that would leave
 // the homes of the next piece: from 90 to 95 % load that saves 10 to 25 % of the time in filters of
 // 16 MiB and 64 MiB. In a processor's nearer caches it costs 6 %.

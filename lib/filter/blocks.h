@@ -1,5 +1,4 @@
-// What filters of every kind are made of: blocks, the numbers that belong to them, and the table
-// that works on them.
+// What filters of every kind are made of: blocks, their numbers, and the table that works on them.
 #ifndef NESTLINE_LIB_FILTER_BLOCKS_H_
 #define NESTLINE_LIB_FILTER_BLOCKS_H_
 
@@ -26,21 +25,18 @@ namespace nestline {
 // How long a filter that could not grow waits before it requests memory again.
 //
 // That is a system call, for which all writers of a ConcurrentFilter wait. After a failure the
-// filter takes kKeys more keys that need growth, storing those that still find room, and only then
-// tries again, unless grow() is called. Keys need growth that have no room, or for which the filter
-// is due to grow; each counts once, whether it is stored or refused, alone or in a batch. In a
-// batch those with too many copies count with them.
+// filter takes kKeys more keys that need growth before it tries again, unless grow() is called.
+// Keys need growth that have no room, or for which the filter is due to grow; each counts once,
+// stored or refused. In a batch those with too many copies count too.
 class GrowthPatience {
  public:
   static constexpr std::uint64_t kKeys = std::uint64_t{1} << 16;
-
   // Growing has failed.
   void begin() noexcept { left_ = kKeys; }
-
   [[nodiscard]] bool is_waiting() const noexcept { return left_ != 0; }
 
-  // Counts keys that need growth. False: it is time to try again. When several threads call this at
-  // once, some of their keys may not be counted, and the wait becomes a little longer.
+  // Counts keys that need growth. False: it is time to try again. Threads that call it at once may
+  // not count all keys, and wait a little longer.
   bool waits(std::uint64_t keys) noexcept {
     const std::uint64_t left = left_;
     if (left == 0) return false;
@@ -68,10 +64,8 @@ struct Blocks {
 
   // Without what time adds to it.
   [[nodiscard]] Shape shape() const { return {bits, view.geometry, seed, capacity, max_capacity}; }
-
   // Only for a filter that is not a read-only mapping.
   Block* blocks() const { return const_cast<Block*>(view.blocks); }
-
   [[nodiscard]] KeyHasher hasher() const { return {seed, view.secrets}; }
 
   // Whether it still grows automatically, and whether it has to grow before the next key.
@@ -79,7 +73,6 @@ struct Blocks {
     return max_capacity > capacity && view.geometry.growth < max_growth(bits);
   }
   [[nodiscard]] bool is_due_to_grow() const { return size >= capacity && grows_by_itself(); }
-
   BlocksView view;  // contains the three members that every lookup needs first
   const TableKernels* kernels;
   int bits;
@@ -99,7 +92,6 @@ using OwnedBlocks = internal::OwnedState<Blocks>;
 
 // Empty, in memory as Options::memory requires. Throws std::bad_alloc.
 OwnedBlocks make_blocks(const Shape& shape, std::pmr::memory_resource* memory);
-
 // Keys / slots, and the expected false-positive rate, for `keys` keys.
 double load_factor(const Blocks& state, std::uint64_t keys);
 double expected_fpr(const Blocks& state, std::uint64_t keys);
@@ -123,8 +115,8 @@ decltype(auto) with_table(const Blocks& state, Work&& work, Locks locks = Locks(
   });
 }
 
-// The first tries of an insert and an erase: one call of a kernel, which is all that most of them
-// need. Nothing has changed if they fail. Then the rest of an insert, and a whole erase.
+// The first tries of an insert and an erase, one call of a kernel: nothing has changed if they
+// fail. Then the rest of an insert, and a whole erase.
 template <class Locks>
 bool store_at_home(const Blocks& blocks, std::uint64_t hash) {
   return blocks.kernels->of_filter().first_tries<Locks>().store(blocks.view.blocks,

@@ -2,12 +2,7 @@
 #include "nestline/filter.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
-#include <utility>
 
 #include "lib/filter/batch.h"
 #include "lib/filter/blocks.h"
@@ -20,8 +15,7 @@ namespace {
 using Owned = internal::OwnedState<Blocks>;
 
 // Runs an insert or update, work(blocks), and again after each growth while it finds no room.
-// `adds`: a key that it stores is a new one, which is counted and for which the filter may be due
-// to grow first.
+// `adds`: it stores a new key, which is counted and for which the filter may be due to grow first.
 template <typename Work>
 Inserted change_or_grow(Owned& state, bool adds, Work&& work) {
   while (adds && state->is_due_to_grow() && try_to_grow(state)) continue;

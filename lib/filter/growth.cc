@@ -2,25 +2,19 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <new>
 #include <span>
 #include <sstream>
 #include <stdexcept>
-#include <string>
-#include <utility>
 
-#include "lib/filter/blocks.h"
 #include "lib/filter/sizing.h"
-#include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 #include "lib/table/table.h"
 
 namespace nestline {
 namespace {
 
-// A filter like `state`, in fresh memory from the same source, but with this geometry and capacity,
-// and without keys.
+// An empty filter like `state`, from the same source, with this geometry and capacity.
 OwnedBlocks fresh(const Blocks& state, const Geometry& geometry, std::uint64_t capacity) {
   Shape shape = state.shape();
   shape.geometry = geometry;
@@ -66,8 +60,7 @@ void copy_blocks(const Blocks& from, Blocks& to) {
 // The order in which fingerprints are added. by_block makes one pass over the memory, but spills
 // from the first blocks fill the last ones before their own turn: unions of up to 97.5 % of the
 // slots have always fitted, but few from 98.5 % on. by_slot (the first slots of all blocks, then
-// the second ones, and so on) fits as much as single inserts do, but reads every block once for
-// each slot.
+// the second ones, and so on) fits as much as single inserts do, in one pass for each slot.
 enum class Order : std::uint8_t { by_block, by_slot };
 
 // Makes the union in the blocks of `made`, and counts the copies that are not in it. Any outcome

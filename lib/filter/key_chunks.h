@@ -1,11 +1,10 @@
-// A batch of keys as the 64-bit numbers that kernels take, in chunks that fit the first-level
-// cache.
+// A batch of keys as the 64-bit numbers that kernels take, in chunks for the first-level cache.
 //
 //   for (KeyChunks chunks(keys, seed); chunks.next();) { ... chunks.inputs() ... }
 //
-// 64-bit integers and hashes are passed on in place. Shorter integers are widened and strings are
-// hashed into this object's buffer of 16 KiB, and the keys of a selection are gathered there. A
-// chunk is long enough that restarting the kernels' pipeline for each costs under one percent.
+// 64-bit integers and hashes stay in place. Shorter integers are widened, strings hashed, and
+// selections gathered in this object's buffer of 16 KiB. Restarting the kernels' pipeline for each
+// chunk costs under one percent.
 #ifndef NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
 #define NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
 

@@ -3,10 +3,9 @@
 //   safe_keys            keys that find room with a probability above 1 - 1e-6
 //   false_positive_rate  at a load, with the share of keys that need a second block
 //
-// A filter that may grow is sized for its maximal capacity: a wider fingerprint or a lower load, so
-// that the rate holds after all doublings, each of which costs one bit. The figures were measured
-// on this library (bench/filter/fill_limits.cc); tests/filter's sizing_test.cc and fpr_test.cc hold
-// it to them.
+// A filter that may grow is sized for its maximal capacity: a wider fingerprint or a lower load,
+// since each doubling costs one bit. The figures were measured (bench/filter/fill_limits.cc);
+// tests/filter's sizing_test.cc and fpr_test.cc hold the library to them.
 #ifndef NESTLINE_LIB_FILTER_SIZING_H_
 #define NESTLINE_LIB_FILTER_SIZING_H_
 
@@ -26,26 +25,22 @@ struct Size {
 
 // Checks `options` and decides. Throws std::invalid_argument.
 Size decide_size(const Options& options);
-
 // The same for a maplet: full load, and no bound on the rate. Throws std::invalid_argument.
 Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity);
-
 // For an expiring filter; `bits`: its layout's number. Throws std::invalid_argument.
 Size decide_expiring_size(const ExpiringOptions& options);
 
 // How many keys find room in a filter of this geometry, in all but one of a million filters. A
 // grown filter is 2^growth filters side by side, which cannot share room and on which keys fall
 // unevenly: 95 % of the slots from 800 base blocks on, less below. It ignores keys that look the
-// same: up to 1, 4 and 8 doublings at 8, 12 and 16 bits fewer than one filter in a million has too
-// many (highest_load).
+// same: up to 1, 4 and 8 doublings at 8, 12 and 16 bits under one in a million has too many
+// (highest_load).
 std::uint64_t safe_keys(int bits, const Geometry& geometry);
 
 // The capacity after a doubling to `geometry`: twice `capacity` as far as that is safe, never less.
 std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t capacity);
-
 // Share of absent keys that need a second block, filled by inserts to `load` at each doubling.
 double second_probe_share(int bits, double load, unsigned growth);
-
 // The false-positive rate at a load, `second_probes` being that share, after `growth` doublings,
 // with a bound of 0.03 for blocks of keys that are away and meet theirs there. Grown filters of 1
 // to 1000 base blocks, at loads of 30 to 95 % and up to the last doubling, are within 5 % of it.

@@ -1,5 +1,4 @@
-// The memory that holds the blocks: zeroed and aligned, from a resource (nestline/memory.h), a
-// read-only mapping of a file, or bytes of somebody else.
+// The memory of the blocks: from a resource (memory.h), a mapped file, or bytes of somebody else.
 #ifndef NESTLINE_LIB_FILTER_STORAGE_H_
 #define NESTLINE_LIB_FILTER_STORAGE_H_
 
@@ -24,11 +23,8 @@ class Storage {
     return *this;
   }
   ~Storage();
-
-  // Zeroed memory for `blocks` blocks, from mapped_memory() when `memory` is null. Throws
-  // std::bad_alloc.
+  // Zeroed memory for `blocks` blocks; null: from mapped_memory(). Throws std::bad_alloc.
   static Storage allocate(std::uint64_t blocks, std::pmr::memory_resource* memory = nullptr);
-
   // The first `size` bytes, at least one, of an open file, read-only; the file may be closed
   // afterwards. Throws std::system_error with `path` as its text.
   static Storage map(int file, std::uint64_t size, const std::filesystem::path& path);
@@ -43,12 +39,9 @@ class Storage {
   // mapped_memory(), that is, what does not fill a huge page. For memory that is about to be
   // written from end to end. A hint.
   void populate() const;
-
   // Brings all of it into memory, so that later writes meet no fault. For memory that is zeroed.
   void touch() const;
-
   [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
-
   // The resource that this memory came from; null for a mapped file.
   [[nodiscard]] std::pmr::memory_resource* memory() const { return memory_; }
 
@@ -56,7 +49,6 @@ class Storage {
   Storage(void* data, std::size_t size, std::pmr::memory_resource* memory)
       : data_(static_cast<std::byte*>(data)), size_(size), memory_(memory) {}
   void swap(Storage& other) noexcept;
-
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::pmr::memory_resource* memory_ = nullptr;

@@ -3,12 +3,6 @@
 
 #include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "lib/file/filter_bytes.h"
 #include "lib/filter/batch.h"

@@ -1,6 +1,5 @@
-// What a Maplet is made of: the state of a concurrent filter with the layout of a maplet. So
-// sections, exchanges of the table, counting and growth are those of ConcurrentFilter, and only the
-// operations on pairs are the maplet's own.
+// What a Maplet is made of: the state of a ConcurrentFilter, with its sections, exchanges, counting
+// and growth, and operations on pairs.
 #ifndef NESTLINE_LIB_MAPLET_MAPLET_STATE_H_
 #define NESTLINE_LIB_MAPLET_MAPLET_STATE_H_
 
@@ -35,7 +34,6 @@ Table<MapletLayout, Locks> maplet_table(const Blocks& state, Locks locks = Locks
 
 struct Maplet::State : ConcurrentFilter::State {
   explicit State(OwnedBlocks&& table) : ConcurrentFilter::State(std::move(table)) {}
-
   const MapletKernels& kernels = maplet_kernels();
 };
 
@@ -54,7 +52,6 @@ struct MapletAccess {
 // The candidates of the key with this hash, into the front of `values`.
 std::size_t find_hash(const Maplet::State& state, std::uint64_t hash,
                       std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept;
-
 // Adds a pair; pauses the other writers or grows the maplet if it has to.
 Inserted insert_pair(Maplet::State& state, std::uint64_t hash, std::uint64_t value) noexcept;
 

@@ -1,6 +1,5 @@
-// A maplet on a mapped file. Nobody changes it, so its lookups need neither locks nor sections; but
-// until every section of the file is known to be good, each is checked before a block in it is
-// read. A filter answers "maybe" for a damaged section; a maplet has no such answer, and throws.
+// A maplet on a mapped file. Its lookups need neither locks nor sections. A filter answers "maybe"
+// for a damaged section; a maplet has no such answer, and throws.
 #include <cstdint>
 #include <memory>
 #include <optional>

@@ -1,7 +1,5 @@
-# Installs the package for Python: component python. Included by CMakeLists.txt here.
-#
-# NESTLINE_PYTHON_DESTINATION is the folder of packages, below the prefix. Debian's own interpreter looks
-# into dist-packages, others into site-packages.
+# Installs the package for Python. NESTLINE_PYTHON_DESTINATION is its folder below the prefix:
+# Debian's own interpreter looks into dist-packages, others into site-packages.
 cmake_path(GET Python_SITEARCH FILENAME python_packages)
 set(NESTLINE_PYTHON_DESTINATION
     lib/python${Python_VERSION_MAJOR}.${Python_VERSION_MINOR}/${python_packages}

@@ -1,16 +1,13 @@
-// Builds and batches of one filter on oneTBB's threads. Each piece of the keys of a batch is a
-// batch of its own on the filter; this file puts the results where they belong.
+// Builds and batches of one filter on oneTBB's threads. Each piece of the keys is a batch of its
+// own.
 #include "nestline/parallel.h"
 
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <vector>
 
 #include "lib/concurrent/reclaim.h"
@@ -22,16 +19,14 @@
 namespace nestline::parallel {
 namespace {
 
-// Keys of a piece. A piece takes many times as long as starting a task, but a few hundred
-// microseconds at most, so that threads end together. It is whole words of a bitmap, and whole
-// chunks of the kernels.
+// Keys of a piece: many times as long as starting a task, but a few hundred microseconds at most,
+// so that threads end together; whole words of a bitmap, and whole chunks of the kernels.
 constexpr std::size_t kPiece = 16384;
 static_assert(kPiece % 64 == 0);
 
 std::size_t piece_count(std::size_t keys) { return keys / kPiece + (keys % kPiece != 0); }
 
-// Calls work(piece, first, count) for each piece of `keys` keys, on all threads. Returns the sum of
-// what the calls return.
+// Calls work(piece, first, count) for each piece of `keys` keys, on all threads; returns the sum.
 template <typename Work>
 std::size_t sum_of_pieces(std::size_t keys, const Work& work) {
   std::atomic<std::size_t> sum = 0;
@@ -63,8 +58,7 @@ std::size_t may_contain_all(const AnyFilter& filter, KeySpan keys, std::span<std
   });
 }
 
-// Where a piece's positions begin is known only once all pieces before it have answers. So this
-// keeps the answers as bits and writes the positions in a second pass.
+// Keeps the answers as bits, since a piece's positions begin where those before it end.
 template <class AnyFilter>
 std::size_t select_all(const AnyFilter& filter, KeySpan keys, std::span<std::uint32_t> positions) {
   check_length("positions", positions.size(), keys.size());

@@ -1,8 +1,7 @@
 // Tasks that belong together, on the threads of the caller's task arena.
 //
-// This makes no arena and no task group of its own. So when the caller's group is cancelled, oneTBB
-// silently skips the tasks that have not begun. That is why finished tasks are counted; if some are
-// missing, for_each_task throws.
+// When the caller's task group is cancelled, oneTBB silently skips the tasks that have not begun:
+// so finished tasks are counted, and for_each_task throws if some are missing.
 #ifndef NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_
 #define NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_
 

@@ -1,4 +1,3 @@
-// Reads arguments, with sentences for what is wrong with them.
 #include "lib/python/arguments.h"
 
 #include <pybind11/numpy.h>
@@ -6,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 #include "lib/python/one_key.h"
 

@@ -1,5 +1,4 @@
-// Arguments of Python that are not keys: numbers, paths, the options of a filter, the
-// array for answers.
+// Arguments of Python that are not keys.
 #ifndef NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 #define NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 
@@ -20,8 +19,7 @@
 
 namespace nestline::python {
 
-// An int from 0 to 2**64 - 1. Throws TypeError, for a bool too, and OverflowError that names the
-// argument.
+// An int from 0 to 2**64 - 1. Throws TypeError, also for a bool, and OverflowError with the name.
 std::uint64_t number_of(py::handle object, const char* name);
 
 // The same, where the library takes an int: what does not fit becomes a number that it refuses.
@@ -33,9 +31,8 @@ double real_of(py::handle object, const char* name);
 // The same as seconds, from a millisecond to 1e6 of them. Throws std::invalid_argument too.
 std::chrono::milliseconds duration_of(py::handle object, const char* name);
 
-// A list, tuple or array of integers of any type; negative ones become large. A copy, since another
-// thread could change the array after it was checked. `noun` is one of them. Throws TypeError and
-// OverflowError that name the position.
+// A copy, since another thread could change the array after the check; negative ones become large.
+// `noun` is one of them. Throws TypeError and OverflowError that name the position.
 std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun);
 
 // What the text names. Throws std::invalid_argument that lists all names.
@@ -50,7 +47,6 @@ Choice named(const char* argument, const std::string& text,
   throw std::invalid_argument(argument + (" is one of " + names) + ", not '" + text + "'");
 }
 
-// A str, bytes or os.PathLike.
 std::filesystem::path path_of(py::handle object);
 
 // The options of a filter. `fpr` may be None.
@@ -65,14 +61,12 @@ std::string figures_of(const Filter& filter) {
       .template cast<std::string>();
 }
 
-// Where a batch puts its answers, one byte for each key: an array that the caller gives as `out`,
-// or a new one of NumPy. Made and destroyed with the interpreter's lock held.
+// Answers, one byte for each key, in `out` or a new array. Made and destroyed with the lock.
 class Answers {
  public:
   enum class Kind { yes_or_no, numbers, outcomes };
 
-  // `out` is None, or a writable array of bool or uint8 with one element for each key, which does
-  // not overlap with the keys; throws TypeError and ValueError otherwise.
+  // `out` is None, or a writable array apart from the keys; throws TypeError and ValueError.
   Answers(const KeyBatch& keys, const py::object& out, Kind kind);
 
   [[nodiscard]] std::span<std::uint8_t> bytes() const { return bytes_; }
@@ -90,7 +84,6 @@ class Answers {
   std::span<std::uint8_t> bytes_;
 };
 
-// Adds the class Outcome to the module, an IntEnum.
 void bind_outcome(py::module_& module);
 
 }  // namespace nestline::python

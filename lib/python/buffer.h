@@ -1,5 +1,4 @@
-// Memory of a Python object, through the buffer protocol: it stays where it is for as long as the
-// Buffer is there, also while the interpreter's lock is released.
+// Memory of a Python object: it stays in place while the Buffer is there, also without the lock.
 #ifndef NESTLINE_LIB_PYTHON_BUFFER_H_
 #define NESTLINE_LIB_PYTHON_BUFFER_H_
 
@@ -20,8 +19,7 @@ namespace py = pybind11;
 // Made, moved and destroyed with the interpreter's lock held.
 class Buffer {
  public:
-  // `flags` as for PyObject_GetBuffer. Throws Python's error if the object does not give its memory
-  // so.
+  // `flags` as for PyObject_GetBuffer. Throws Python's error.
   Buffer(py::handle object, int flags) {
     if (in_python([&] { return PyObject_GetBuffer(object.ptr(), &view_, flags); }) != 0) {
       throw py::error_already_set();

@@ -1,9 +1,7 @@
-// Who uses an object of Python at the moment. Batches run without the interpreter's lock, so a
-// second thread can come in while one is under way.
-//
-// All counting is done while the interpreter's lock is held, so it needs no atomics and costs two
-// additions. A call that would break the rule "one changes, or many look" is a RuntimeError at
-// once: to wait would hide that the program needs a ConcurrentFilter.
+// Who uses an object of Python at the moment: batches run without the interpreter's lock, so a
+// second thread can come in. Counting is done with the lock held, so it needs no atomics. A call
+// that breaks the rule "one changes, or many look" is a RuntimeError at once: to wait would hide
+// that the program needs a ConcurrentFilter.
 #ifndef NESTLINE_LIB_PYTHON_BUSY_H_
 #define NESTLINE_LIB_PYTHON_BUSY_H_
 
@@ -17,15 +15,13 @@
 
 namespace nestline::python {
 
-// Memory that is zero before the constructor runs. Python can make an object without a constructor
-// (kind.__new__(kind), a class of its own), and pybind11 gives it memory then: so it is a closed
-// Box, or one without content, in place of whatever was in the memory.
+// Memory that is zero before the constructor runs. Python can make an object without one
+// (kind.__new__(kind)) in memory of pybind11: so it is a closed Box, or one without content.
 struct Zeroed {
   static void* operator new(std::size_t size) { return std::memset(::operator new(size), 0, size); }
   static void operator delete(void* memory) noexcept { ::operator delete(memory); }
 };
 
-// What the classes of the module hold: a T until it is closed.
 template <typename T>
 class Box : public Zeroed {
  public:
@@ -34,8 +30,7 @@ class Box : public Zeroed {
   Box(const Box&) = delete;
   Box& operator=(const Box&) = delete;
 
-  // The T, for as long as this object is there. Made and destroyed with the interpreter's lock
-  // held.
+  // The T, for as long as this is there. Made and destroyed with the interpreter's lock held.
   class Use {
    public:
     Use(Box& box, bool alone) : box_(box), alone_(alone) {
@@ -55,9 +50,7 @@ class Box : public Zeroed {
     bool alone_;
   };
 
-  // For calls that may run beside each other.
   [[nodiscard]] Use shared() { return Use(*this, false); }
-  // For a call that may run beside no other.
   [[nodiscard]] Use alone() { return Use(*this, true); }
 
   [[nodiscard]] bool is_open() const { return value_.has_value(); }

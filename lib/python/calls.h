@@ -1,8 +1,6 @@
-// What the classes of the module have in common: one function for each lookup and change, for one
-// key or many, on whatever has the members of a Filter.
-//
-//   one key   a bool or an int; the interpreter's lock is kept
-//   many      an array; the lock is released while the filter works, unless they are few
+// One function for each lookup and change, on whatever has the members of a Filter. For one key it
+// returns a bool or an int, and the interpreter's lock is kept. For many it returns an array, and
+// the lock is released while the filter works, unless they are few.
 #ifndef NESTLINE_LIB_PYTHON_CALLS_H_
 #define NESTLINE_LIB_PYTHON_CALLS_H_
 
@@ -36,9 +34,8 @@ constexpr bool kLooksAlone =
   filter.may_contain(keys, out);
 };
 
-// Python's answers to one key or many, of whatever is in a box. Calls operation(filter, key) with
-// the lock held, or operation(filter, keys, answers) for the pieces of a batch. `alone`: whether
-// the call may run beside no other.
+// Python's answers to one key or many. Calls operation(filter, key) with the lock held, or
+// operation(filter, keys, answers) for pieces of a batch. `alone`: whether no other call may run.
 template <bool alone, typename Held, typename Operation>
 py::object answer(Held& held, py::handle keys, const py::object& out, Answers::Kind kind,
                   Operation&& operation) {
@@ -71,7 +68,6 @@ py::object answer(Held& held, py::handle keys, const py::object& out, Answers::K
   return answers.array();
 }
 
-// Of inserts: outcomes where the caller wants them, else whether a key was stored.
 inline Answers::Kind kind_of(bool outcomes) {
   return outcomes ? Answers::Kind::outcomes : Answers::Kind::yes_or_no;
 }
@@ -82,7 +78,6 @@ inline void show(std::span<std::uint8_t> answers, bool outcomes) {
   for (std::uint8_t& each : answers) each = shown(Outcome{each}, outcomes);
 }
 
-// The answers of insert(filter, key), an Inserted, or of insert(filter, keys, outcomes).
 template <bool alone, typename Held, typename Insert>
 py::object inserted(Held& held, py::handle keys, const py::object& out, bool outcomes,
                     Insert&& insert) {
@@ -160,7 +155,6 @@ inline std::vector<std::uint32_t> positions_in(const py::object& selection, std:
   return {numbers.begin(), numbers.end()};
 }
 
-// The positions of keys that may be there; of those in `selection` only, unless it is None.
 template <typename Held>
 py::object select(Held& held, py::handle keys, const py::object& selection) {
   const auto filter = held.shared();

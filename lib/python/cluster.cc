@@ -1,5 +1,4 @@
-// The classes ClusterFilter and ClusterCopy. Every call waits for servers, so all of them release
-// the interpreter's lock, and a ClusterFilter is for one thread at a time.
+// The classes ClusterFilter and ClusterCopy. Every call waits for servers, so all release the lock.
 #include "nestline/cluster.h"
 
 #include <pybind11/stl.h>
@@ -26,7 +25,6 @@ T given(py::handle object, const std::string& name) {
   }
 }
 
-// The keyword arguments of create, open and remove for reaching the servers.
 ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
   ClusterOptions options;
   if (py::isinstance<py::str>(servers)) {

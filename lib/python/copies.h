@@ -1,8 +1,6 @@
-// Copies and pickles, also of objects of subclasses, which have attributes of their own.
-//
-// The state of an object is its content: bytes, or a tuple. That of an object with attributes is a
-// list: the content, its __dict__ and its slots. Objects are made of a state by the constructor
-// that pybind11 calls __setstate__. Users get one before it that refuses an object with content,
+// Copies and pickles, also of subclasses with attributes. A state is the content (bytes, or a
+// tuple), or with attributes a list: content, __dict__, slots. pybind11's constructor __setstate__
+// makes objects of a state. Users get a function before it that refuses an object with content,
 // which the constructor would pass over in silence.
 #ifndef NESTLINE_LIB_PYTHON_COPIES_H_
 #define NESTLINE_LIB_PYTHON_COPIES_H_
@@ -23,23 +21,19 @@ py::object with_attributes(py::handle self, const py::object& content);
 // The two parts of a content. Throws std::invalid_argument with this sentence for anything else.
 std::pair<py::object, py::object> pair_in(const py::object& content, const char* otherwise);
 
-// Makes `self` of a state.
 void set_state(py::handle self, const py::object& construct, const py::object& state);
 
 // What copy.copy makes of an object that has no function of its own for that.
 py::object copy_by_state(py::handle self);
 
-// For all classes: object's __reduce_ex__ with protocol 2 or later, whose TypeError for what cannot
-// be pickled is a sentence. The earlier ones make an object of the base of all classes.
+// For all classes: object's __reduce_ex__ with protocol 2 or later, and a sentence as TypeError.
 void bind_reduction(py::handle type);
 
-// Objects of the base of all classes, which have no content, are a TypeError. pybind11 ends the
-// process. Call it before any class is made.
+// Makes objects of the base of all classes a TypeError; pybind11 ends the process. Call it first.
 void guard_base();
 
-// For the modules copy and pickle, and for the member copy: by copy(Held&), content(Held&) and
-// from(content). What `copy` and `from` return is a std::unique_ptr<Held>; a null `copy` is for a
-// class whose objects are their own copies.
+// For copy and pickle: by copy(Held&), content(Held&) and from(content). `copy` and `from` return a
+// std::unique_ptr<Held>; a null `copy`: objects are their own copies.
 template <auto copy, auto content, auto from, typename Held>
 void bind_state(py::class_<Held>& type, const char* copy_doc = "") {
   constexpr bool kOwnCopy = std::is_null_pointer_v<decltype(copy)>;

@@ -1,6 +1,5 @@
-// The class ExpiringFilter: keys that are forgotten after their life. With a window it has a clock,
-// and each call first moves time on to the present, which for most calls is reading the clock. When
-// a tick has passed it is a sweep of the memory, for which the interpreter's lock is released.
+// The class ExpiringFilter. With a window each call first moves time on to the present, mostly by
+// reading the clock; after a tick by a sweep of the memory, without the interpreter's lock.
 #include <pybind11/numpy.h>
 
 #include <algorithm>
@@ -85,7 +84,6 @@ Made made(ExpiringFilter&& filter, Window window) {
   return std::make_unique<PyExpiringFilter>(std::move(filter), window);
 }
 
-// The function, at the present time.
 template <auto function, typename... Arguments>
 auto timed(PyExpiringFilter& held, Arguments... arguments) {
   held.catch_up();

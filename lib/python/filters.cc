@@ -18,8 +18,7 @@ namespace {
 using PyFilter = Box<Filter>;
 using PyConcurrentFilter = Box<ConcurrentFilter>;
 
-// Remembers its path, by which another process can map it, or keeps the memory that it is a view
-// of.
+// Remembers its path, by which another process can map it, or keeps a view's memory.
 class PyMappedFilter : public Box<MappedFilter> {
  public:
   PyMappedFilter(MappedFilter&& filter, std::string path, std::string verify)
@@ -88,7 +87,6 @@ py::object path_as_text(const std::string& path) {
       PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
 }
 
-// By which another process maps the file too.
 py::object place_of(PyMappedFilter& held) {
   if (held.path().empty()) throw py::type_error("a view has no file: pickle its snapshot()");
   return py::make_tuple(path_as_text(held.path()), held.verify());

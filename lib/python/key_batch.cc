@@ -1,15 +1,9 @@
-// Finds out what an object of Python is, and chooses how its keys are read. A source, a class for
-// each kind of array, converts keys that lie in memory in another form than the library takes; it
-// does not own the memory, and needs no interpreter's lock.
+// Finds out what an object of Python is, and how its keys are read. A source converts keys from
+// memory that it does not own, and needs no interpreter's lock.
 #include "lib/python/key_batch.h"
 
-#include <algorithm>
-#include <array>
 #include <bit>
-#include <cstring>
 #include <functional>
-#include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -29,7 +23,6 @@ struct Items {
   }
 };
 
-// The bytes at `from` as a T, perhaps in the other order.
 template <typename T>
 T loaded(const char* from, bool swapped) {
   std::array<char, sizeof(T)> bytes;
@@ -59,7 +52,6 @@ std::unique_ptr<KeySource> source_of(Number number) {
   return std::make_unique<SourceOf<Number>>(std::move(number));
 }
 
-// A source of the hashes of what string(i) returns.
 template <typename String>
 std::unique_ptr<KeySource> string_source(std::uint64_t seed, String string) {
   return source_of([=](std::size_t i) { return hash_key(string(i), seed).value; });
@@ -112,7 +104,6 @@ class FixedText {
   mutable std::string utf8_;
 };
 
-// Integers of the types, which are as wide.
 template <typename Signed, typename Unsigned>
 std::unique_ptr<KeySource> integers(bool is_signed, Items items, bool swapped) {
   const auto read = [=]<typename T, bool other>(T, std::bool_constant<other>) {
@@ -142,7 +133,6 @@ std::unique_ptr<KeySource> integer_source(std::size_t width, bool is_signed, Ite
   }
 }
 
-// The span of T's in memory.
 template <typename T>
 std::span<const T> items_in(const char* begin, std::size_t size) {
   return {reinterpret_cast<const T*>(begin), size};
@@ -162,7 +152,6 @@ std::optional<KeySpan> as_it_is(const char* begin, std::size_t size, std::size_t
   return items_in<std::uint32_t>(begin, size);
 }
 
-// Reads the items of a list or tuple.
 class ListReader {
  public:
   explicit ListReader(const Wanted& wanted) : wanted_(wanted) {}

@@ -1,10 +1,7 @@
-// Many keys, as Python has them, as batches of the library.
-//
-// Arrays of 64 and 32 bits that lie together are passed on where they are. Other arrays are read a
-// piece at a time, while the interpreter's lock is released: integers are widened, strings hashed,
-// so there is never a copy of the whole. A list or tuple is read at once, with the lock held, into
-// 8 bytes for each key: afterwards other threads may change it, and a list with an error in it has
-// no effect at all.
+// Many keys of Python as batches of the library. Arrays of 64 and 32 bits that lie together are
+// used where they are. Other arrays are converted a piece at a time without the interpreter's lock,
+// so there is never a copy of the whole. A list or tuple is read at once with the lock held, into 8
+// bytes for each key: then other threads may change it, and a list with an error has no effect.
 #ifndef NESTLINE_LIB_PYTHON_KEY_BATCH_H_
 #define NESTLINE_LIB_PYTHON_KEY_BATCH_H_
 
@@ -27,18 +24,15 @@
 
 namespace nestline::python {
 
-// The class StringArray of the module: strings in two buffers, as Apache Arrow has them. String i
-// is data[offsets[i]] .. data[offsets[i + 1]].
+// The class StringArray: string i is data[offsets[i]] .. data[offsets[i + 1]], as in Apache Arrow.
 class StringArray : public Zeroed {
  public:
-  // Offsets of 32 or 64 bits, one more than there are strings, ascending and inside `data`. Throws
-  // TypeError and ValueError.
+  // Offsets of 32 or 64 bits, ascending and inside `data`. Throws TypeError and ValueError.
   StringArray(py::handle offsets, py::handle data);
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // Needs no interpreter's lock. The buffers may be writable and change after they were checked, so
-  // each string is checked again: throws std::invalid_argument when it lies outside.
+  // The buffers may change after the check, so each string is checked again, without the lock.
   [[nodiscard]] std::string_view string(std::size_t i) const {
     const std::uint64_t begin = offset(i), end = offset(i + 1);
     if (begin > end || end > data_.bytes()) {
@@ -72,7 +66,6 @@ class KeySource {
   KeySource(const KeySource&) = delete;
   KeySource& operator=(const KeySource&) = delete;
   virtual ~KeySource() = default;
-  // The keys from `first` on.
   virtual void convert(std::size_t first, std::span<std::uint64_t> to) const = 0;
   // The keys at these positions, which must be inside.
   virtual void gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const = 0;
@@ -85,23 +78,19 @@ struct Wanted {
   std::uint64_t seed = 0;
   std::string noun = "key";
   [[nodiscard]] bool only_integers() const { return kind != Kind::keys; }
-  // The rule, for messages.
   [[nodiscard]] std::string rule() const;
 };
 
 class KeyBatch {
  public:
-  // How many keys are converted at a time.
   static constexpr std::size_t kPiece = 4096;
 
-  // `seed` is that of the filter. Throws TypeError for what is not a batch of keys, with the
-  // position of the wrong one, and OverflowError. With a noun only integers are taken, of which
-  // each is one. Made and destroyed with the interpreter's lock held.
+  // `seed` is the filter's. Throws TypeError, with the position of a wrong key, and OverflowError.
+  // With a noun only integers are taken. Made and destroyed with the interpreter's lock held.
   KeyBatch(py::handle keys, std::uint64_t seed, const char* noun = nullptr);
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // Whether the memory of the keys overlaps with this memory.
   [[nodiscard]] bool overlaps(const void* memory, std::size_t bytes) const;
 
   // Calls with(KeySpan, first) for one piece after another; `first` is the number of its first key.

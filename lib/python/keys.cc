@@ -1,5 +1,4 @@
-// Single keys, read with the interpreter's own functions and without copying; the classes Hash and
-// StringArray, and the function hash_key.
+// Single keys, read without copying; the classes Hash and StringArray, and hash_key.
 #include <pybind11/numpy.h>
 
 #include <stdexcept>
@@ -14,8 +13,7 @@
 namespace nestline::python {
 namespace {
 
-// Whether the object is of a class of a module; nobody has one before the module is loaded. `kept`
-// is the class once it is known, which lives as long as the process.
+// Nobody has an object of a module's class before it is loaded. `kept` is the class, for ever.
 bool is_of(PyObject* object, PyObject*& kept, const char* module, const char* name) {
   if (kept == nullptr) {
     PyObject* const loaded = PyDict_GetItemString(PyImport_GetModuleDict(), module);
@@ -27,8 +25,7 @@ bool is_of(PyObject* object, PyObject*& kept, const char* module, const char* na
   return PyObject_TypeCheck(object, reinterpret_cast<PyTypeObject*>(kept)) != 0;
 }
 
-// An integer of NumPy, which is no bool and no array, without the slow questions that others need.
-// Differences of times are a kind of them, without __index__.
+// A NumPy integer, no bool and no array. Differences of times are a kind of them without __index__.
 bool is_numpy_integer(PyObject* object) {
   static PyObject* type = nullptr;
   return PyIndex_Check(object) && is_of(object, type, "numpy", "integer");
@@ -39,8 +36,8 @@ bool is_masked(PyObject* object) {
   return is_of(object, type, "numpy.ma", "MaskedArray");
 }
 
-// Arrays are buffers too: those of NumPy have dimensions, array.array is known, and the rest names
-// its items with their byte order, or wider ones. Arrow's bytes are signed.
+// Arrays are buffers too, but have dimensions, or name items by byte order. Arrow's bytes are
+// signed.
 bool is_bytes_like(PyObject* object) {
   if (PyBytes_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object)) return true;
   static PyObject* array = nullptr;
@@ -185,8 +182,7 @@ Bytes::Bytes(py::handle object, const char* what) {
   }
 }
 
-// The offsets are checked once, when the array is made. Bytes, as Arrow's buffers are, hold those
-// of 32 bits, which its strings have unless they are large.
+// Bytes, as Arrow's buffers are, hold offsets of 32 bits, unless its strings are large.
 StringArray::StringArray(py::handle offsets, py::handle data)
     : offsets_(offsets, PyBUF_ND | PyBUF_FORMAT), data_(data, PyBUF_SIMPLE) {
   const ItemType type = ItemType::of(offsets_.view());

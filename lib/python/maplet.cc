@@ -23,7 +23,6 @@ std::uint64_t value_of(py::handle object, const char* name) {
   throw py::error_already_set();
 }
 
-// The values of a batch.
 std::vector<std::uint64_t> values_of(py::handle object, std::size_t keys) {
   std::vector<std::uint64_t> values = numbers_of(object, "value");
   if (values.size() != keys) {

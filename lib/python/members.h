@@ -1,5 +1,4 @@
-// How members get into classes of Python, and the members that the filters have in common, with
-// their docstrings. The examples in them are tests (tests/python/examples_test.py).
+// How members get into classes, and those that the filters share. The examples are tests.
 #ifndef NESTLINE_LIB_PYTHON_MEMBERS_H_
 #define NESTLINE_LIB_PYTHON_MEMBERS_H_
 
@@ -18,8 +17,7 @@
 
 namespace nestline::python {
 
-// Adds a method. The compiler needs a long time for each type of function and each length of text
-// that pybind11 gets: here they are pointers, so that methods of the same parameters share it.
+// Adds a method. Pointers to functions: the compiler needs long for each type that pybind11 gets.
 template <typename Type, typename Function, typename... More>
 void method(Type& type, const char* name, Function function, const char* doc, More... more) {
   type.def(name, function, more..., doc);
@@ -71,8 +69,7 @@ void bind_figures(py::class_<Held>& type) {
       [](auto& one) -> decltype(one.memory_bytes()) { return one.memory_bytes(); });
 }
 
-// What a member without parameters, or a function of the object alone, returns, called with the
-// interpreter's lock released.
+// What a member, or a function of the object, returns, with the interpreter's lock released.
 template <auto member, bool alone, typename Held>
 auto unlocked(Held& held) {
   const auto one = typename Held::Use(held, alone);
@@ -84,7 +81,6 @@ auto unlocked(Held& held) {
   }
 }
 
-// What save, load, to_bytes, from_bytes and snapshot do, with the interpreter's lock released.
 template <typename Held>
 void save_as(Held& held, py::handle file) {
   const auto one = held.shared();
@@ -117,7 +113,6 @@ template <typename Value>
 auto snapshot_from(const Value& value) {
   return value.snapshot();
 }
-// One of the same kind.
 template <typename Value>
 Value copy_of(const Value& value) {
   return Value(value.snapshot());
@@ -127,7 +122,6 @@ constexpr const char* kCopyDoc = "A copy of one instant; copy.copy() makes one t
 constexpr const char* kSnapshotDoc = "A copy of one instant, a Filter if it is one.";
 constexpr const char* kBytesDoc = "The bytes that save would write. pickle uses them too.";
 
-// save, load, to_bytes, from_bytes, snapshot, copies and pickles.
 template <typename Held>
 void bind_files(py::class_<Held>& type) {
   using Value = typename Held::Value;
@@ -157,7 +151,6 @@ True
                                                                                      kCopyDoc);
 }
 
-// a |= b is a.merge(b).
 template <typename Held>
 void bind_ior(py::class_<Held>& type) {
   py::object (*const merge)(py::object, const py::object&) = [](py::object self,
@@ -168,8 +161,7 @@ void bind_ior(py::class_<Held>& type) {
   type.def("__ior__", merge, py::arg("other"), py::is_operator());
 }
 
-// merge and can_merge with an object of the class Other. `alone`: whether merge may run beside no
-// other call.
+// merge and can_merge with an Other. `alone`: whether merge may run beside no other call.
 template <bool alone, typename Other, typename Held>
 void bind_merge(py::class_<Held>& type, const char* doc) {
   std::uint64_t (*const merge)(Held&, Other&, const std::string&) = [](Held& held, Other& other,
@@ -193,7 +185,6 @@ void bind_merge(py::class_<Held>& type, const char* doc) {
          py::arg("other"));
 }
 
-// close, and the end of a with block.
 template <auto close, typename Held>
 void bind_end(py::class_<Held>& type, const char* doc) {
   method(type, "close", close, doc);
@@ -206,7 +197,6 @@ void close(Held& held) {
   held.take();
 }
 
-// may_contain, and `in`.
 template <typename Held>
 void bind_may_contain(py::class_<Held>& type, const char* doc) {
   method(type, "may_contain", &may_contain<Held>, doc, py::arg("keys"),
@@ -214,7 +204,6 @@ void bind_may_contain(py::class_<Held>& type, const char* doc) {
   method(type, "__contains__", &contains<Held>, "Whether a key may be in it.", py::arg("key"));
 }
 
-// may_contain, count, select, `in`, len and the figures.
 template <typename Held>
 void bind_lookups(py::class_<Held>& type) {
   bind_may_contain(
@@ -258,7 +247,6 @@ array([2], dtype=uint32)
   bind_figures(type);
 }
 
-// Adds a method that inserts one key or many.
 template <typename Type, typename Function, typename... More>
 void bind_insert(Type& type, const char* name, Function function, const char* doc, More... more) {
   method(type, name, function, doc, py::arg("keys"), py::arg("out") = py::none(), py::kw_only(),

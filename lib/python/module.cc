@@ -1,10 +1,6 @@
-// The extension module nestline._nestline, whose names the package nestline gives to users, and the
-// library's exceptions as Python's. pybind11 does those of the standard library.
-//
-//   std::invalid_argument, std::length_error   ValueError
-//   std::bad_alloc                             MemoryError
-//   std::system_error                          OSError, or the class of it for its errno
-//   FormatError, StoreError, ClusterError      classes of the module
+// The extension module nestline._nestline, and the library's exceptions as Python's. pybind11 does
+// those of the standard library; std::system_error is an OSError, or the class for its errno;
+// FormatError, StoreError and ClusterError are classes of the module.
 #include <hwy/targets.h>
 
 #include <cstdlib>
@@ -42,7 +38,6 @@ PyObject* new_class(py::module_& module, const char* name, PyObject* base, const
   return made;
 }
 
-// Raises an error with these attributes.
 template <typename... Attributes>
 void raise(PyObject* type, const char* what, Attributes&&... attributes) {
   const py::object error = py::handle(type)(what);
@@ -90,7 +85,6 @@ void translate(std::exception_ptr exception) {
   }
 }
 
-// Adds the classes to the module, and translates from now on.
 void bind_errors(py::module_& module) {
   format_error = new_class(module, "FormatError", PyExc_ValueError,
                            "Bytes that are not a filter, or a damaged one.\n\n"
@@ -109,8 +103,7 @@ void bind_errors(py::module_& module) {
   py::register_exception_translator(&translate);
 }
 
-// What inspect.signature and help() read: "insert(self, keys, out=None)" before the docstring, in
-// the form that the interpreter knows, of what pybind11 knows of the function.
+// What inspect.signature and help() read before the docstring: "insert(self, keys, out=None)".
 std::string signature_of(const py::detail::function_record& record) {
   std::vector<std::string> parameters;
   for (const auto& argument : record.args) {
@@ -128,7 +121,6 @@ std::string signature_of(const py::detail::function_record& record) {
   return text + ")\n--\n\n";
 }
 
-// Gives signatures to the functions of a module or class.
 void sign(py::handle owner) {
   for (const auto& [name, value] : py::dict(owner.attr("__dict__"))) {
     const py::object member = py::getattr(owner, name);

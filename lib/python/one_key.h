@@ -14,7 +14,6 @@
 
 namespace nestline::python {
 
-// The class Hash of the module: hashes made elsewhere. An int, or an array or a list of them.
 struct Hashes : Zeroed {
   explicit Hashes(py::object given) : value(std::move(given)) {}
   py::object value;
@@ -23,16 +22,13 @@ struct Hashes : Zeroed {
 // The value of a Hash. Throws ValueError for one that was never given any.
 const py::object& hashes_in(py::handle object);
 
-// An int as a 64-bit key, by value: -1 is 2**64 - 1. Throws TypeError for what is no integer, and
-// OverflowError for what has more than 64 bits.
+// An int as a 64-bit key: -1 is 2**64 - 1. Throws TypeError, and OverflowError above 64 bits.
 std::uint64_t integer_of(py::handle object);
 
-// The UTF-8 of a str; good as long as the object is there. Throws UnicodeEncodeError for a
-// surrogate.
+// Good as long as the object is there. Throws UnicodeEncodeError for a surrogate.
 std::string_view utf8_of(py::handle object);
 
-// The kind of an object's dtype, such as "i" and "b" of NumPy; empty if it has none. And the type
-// as text.
+// The kind of an object's dtype, such as "i" and "b" of NumPy; empty if none. And it as text.
 std::string kind_of(py::handle object);
 std::string type_of(py::handle object);
 
@@ -42,19 +38,16 @@ bool is_bool(py::handle object);
 // The int of what has __index__. Throws its error, TypeError for the rest.
 py::object index_of(py::handle object);
 
-// How many dimensions an array or a scalar of NumPy or the like has, by its own word; none of
-// others. Throws TypeError for a masked one, whose mask would be lost.
+// By the object's own word; none of others. TypeError for a masked one: its mask would be lost.
 std::optional<std::int64_t> dimensions_of(py::handle object);
 
-// Whether the object is one key, and not many: an integer, text, or memory: bytes, a memoryview,
-// and what else exports bytes and does not say that they are numbers, such as an mmap or a buffer
-// of Arrow. What is neither one key nor many counts as many too.
+// Whether it is one key: an integer, text, or memory that does not say that it is numbers, such as
+// bytes, an mmap or a buffer of Arrow. What is neither one key nor many counts as many.
 bool is_one_key(py::handle object);
 
 // A key and what keeps its bytes in place.
 class OneKey {
  public:
-  // Throws TypeError for what is not a key.
   explicit OneKey(py::handle object);
   OneKey(const OneKey&) = delete;
   OneKey& operator=(const OneKey&) = delete;
@@ -70,7 +63,6 @@ class OneKey {
 // The bytes of a key or a value of a store: str, bytes and the like.
 class Bytes {
  public:
-  // `what` is "a key" and so on, for the TypeError.
   Bytes(py::handle object, const char* what);
   Bytes(const Bytes&) = delete;
   Bytes& operator=(const Bytes&) = delete;

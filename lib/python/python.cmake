@@ -1,10 +1,6 @@
 # The package for Python: the extension module nestline/_nestline.*.so beside a few files of Python.
-# Included by lib/CMakeLists.txt.
-#
-# The extension has the libraries' objects in it, as the library for C and the Redis module have, so that
-# a wheel is whole in itself. It exports its entry point only.
-#
-# Not pybind11's own functions for CMake: they look for an interpreter of their own choice.
+# The extension has the libraries' objects in it, so that a wheel is whole in itself, and exports
+# its entry point only. Not pybind11's CMake functions: they choose an interpreter of their own.
 if(NOT Python_EXECUTABLE AND EXISTS /usr/bin/python3)
   # The system's, which has the packages of the system, and not one that happens to be on the PATH.
   set(Python_EXECUTABLE /usr/bin/python3)

@@ -1,12 +1,8 @@
-// Python's lock: released around the work of the library, and taken back.
-//
-// A program may end while a daemon thread is at work. Whoever then asks for the lock never gets it:
-// up to Python 3.13 the interpreter ends the thread by unwinding its stack (pthread_exit),
-// from 3.14 on it lets it hang. Unwinding would end what holds objects of Python without the lock,
-// and abort the process at the first destructor. So here the thread hangs in every version, at the
-// place where it asked: frames of this module are never unwound so. That place is a Released, or a
-// call that may run code of Python, which gives the lock away between two instructions:
-// in_python().
+// Python's lock: released around the library's work. When a program ends while a daemon thread is
+// at work, that thread never gets it again: up to Python 3.13 the interpreter unwinds its stack
+// (pthread_exit), from 3.14 on it hangs. Unwinding would destroy what holds objects of Python
+// without the lock, and abort. So here the thread hangs in every version, where it asked: in a
+// Released, or in in_python(), a call that may run code of Python and so give the lock away.
 #ifndef NESTLINE_LIB_PYTHON_RELEASED_H_
 #define NESTLINE_LIB_PYTHON_RELEASED_H_
 
@@ -22,9 +18,8 @@ namespace nestline::python {
 
 namespace py = pybind11;
 
-// What work() returns. Hangs if the interpreter ends the thread in it, so work() calls functions of
-// Python's C interface, and has no object whose destructor would run then. Errors are of
-// std::exception, pybind11's too.
+// Hangs if the interpreter ends the thread in it: work() only calls functions of Python's C
+// interface, and has no object with a destructor. Errors are of std::exception, pybind11's too.
 template <typename Work>
 decltype(auto) in_python(Work&& work) {
   try {
@@ -55,7 +50,6 @@ inline py::object attribute_of(py::handle object, const char* name) {
   return attribute_of(object, py::str(name));
 }
 
-// Releases the lock until it is destroyed.
 class Released {
  public:
   // A batch of so many keys takes less time than getting the lock back might.

@@ -54,7 +54,6 @@ std::optional<std::string> found(PyStore& held, py::handle key) {
   throw py::error_already_set();
 }
 
-// What a member returns for a key, or for a key and a value.
 template <auto member>
 auto of_key(PyStore& held, py::handle key) {
   const Bytes bytes(key, kKey);
@@ -72,7 +71,6 @@ auto of_pair(PyStore& held, py::handle key, py::handle value) {
   });
 }
 
-// The items of an iterable, which may make them as it goes, or change meanwhile.
 py::list list_of(py::handle iterable) {
   return object_from([&] { return PySequence_List(iterable.ptr()); });
 }
@@ -97,7 +95,6 @@ py::list get_many(PyStore& held, py::handle keys) {
   return list;
 }
 
-// All changes or none.
 void write(PyStore& held, const py::object& changes) {
   Store::Batch batch;
   const auto items = [&] { return PyObject_CallMethod(changes.ptr(), "items", nullptr); };
@@ -118,7 +115,6 @@ void write(PyStore& held, const py::object& changes) {
   with_store(held, [&](Store& store) { store.write(batch); });
 }
 
-// An iterator over what make() makes of the records of one instant.
 template <auto make>
 py::iterator iterate(PyStore& held) {
   std::vector<Record> records;
@@ -169,8 +165,7 @@ py::dict stats_of(PyStore& held) {
                   "background_error"_a = stats.background_error);
 }
 
-// Syncs before the store is gone, so that an error of that is reported. A checkpoint that cannot be
-// written is none: the log has everything.
+// Syncs first, to report its error. A checkpoint that fails is none: the log has everything.
 void close_store(PyStore& held) {
   std::optional<Store> store = held.take();
   const Released released;

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <exception>
 #include <system_error>
-#include <utility>
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"

@@ -1,10 +1,8 @@
 // Opening, following the log, and closing; the folder: whether it is a store, and who may write.
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <random>
 #include <system_error>
-#include <utility>
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <string>
 #include <system_error>
-#include <utility>
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"

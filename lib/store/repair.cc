@@ -3,9 +3,6 @@
 // hidden. Then the list leaves the files out, and they get other names. The next repair copies
 // again after one that was interrupted.
 #include <algorithm>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/log.h"

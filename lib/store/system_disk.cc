@@ -10,22 +10,13 @@
 // bound the number of files. The first that are mapped, a quarter of the limit in the whole
 // process, keep theirs, for reading ahead; others are opened by name. It may be gone then, or
 // another's; the map keeps the file's identity from being given again, so a comparison shows it.
-#include <fcntl.h>
 #include <sys/file.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <cstring>
-#include <memory>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "lib/store/system_calls.h"

@@ -3,7 +3,6 @@
 // the round only: stats() names it, and the next change that needs the disk meets it.
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"

@@ -24,6 +24,8 @@
 #ifndef NESTLINE_LIB_TABLE_TABLE_H_
 #define NESTLINE_LIB_TABLE_TABLE_H_
 
+#include <optional>
+
 #include "lib/kernels/kernels.h"
 #include "lib/place/aging.h"
 #include "nestline/filter.h"

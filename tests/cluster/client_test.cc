@@ -1,12 +1,8 @@
-// The client against servers that move slots, put off, hang, break off and lie.
-//
-// A test that expects an answer gives the client minutes; one that expects it to give up, little.
+// The client against servers that move slots, put off, hang, break off and lie. A test that expects
+// an answer gives the client minutes; one that expects it to give up, little.
 #include "lib/cluster/client.h"
 
 #include <gtest/gtest.h>
-
-#include <atomic>
-#include <thread>
 
 #include "tests/cluster/fake_server.h"
 #include "tests/support/errors.h"

@@ -1,17 +1,12 @@
-// ClusterFilter against a fake server with one part, whose answers to commands on hashes a test
-// chooses. Servers with the module: tests/cluster/system.
+// ClusterFilter against a fake server with one part. With the module: tests/cluster/system.
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "lib/cluster/descriptor.h"
 #include "nestline/cluster.h"

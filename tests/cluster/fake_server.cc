@@ -16,8 +16,7 @@
 namespace nestline::cluster {
 namespace {
 
-// The number after `mark` in a line at `at`, which moves behind the line; nothing when the line has
-// not come yet.
+// The number after `mark` in a line at `at`, which moves behind it; nothing if it has not come yet.
 std::optional<std::size_t> number_at(const std::string& bytes, std::size_t& at, char mark) {
   const std::size_t end = bytes.find("\r\n", at);
   if (end == std::string::npos) return std::nullopt;

@@ -1,5 +1,4 @@
-// A server for tests that says what a test wants, on a port of the loopback, in a thread of its
-// own.
+// A server that says what a test wants, on a port of the loopback, in its own thread.
 //
 //   FakeServer server([](const Command& command) { return command[0] == "GET" ? "$1\r\nx\r\n" :
 //   kHang; });
@@ -26,8 +25,7 @@ using Command = std::vector<std::string>;
 inline const std::string kHang = "\1hang";
 inline const std::string kEnd = "\1end";
 
-/// A port of the loopback that no other program gets while this object lives. Nobody listens at it
-/// until listen().
+/// A port of the loopback that no other program gets. Nobody listens at it until listen().
 class OwnPort {
  public:
   OwnPort();

@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <string>
-#include <vector>
 
 #include "lib/cluster/key_split.h"
 #include "lib/place/hash.h"
@@ -77,8 +75,7 @@ TEST(Parts, LeaveEveryBitOfTheHashAsItWas) {
   }
 }
 
-// What one filter of `count` hashes does: strangers that it takes for its own, and how many hashes
-// of the same kind find room in it.
+// What one filter of `count` hashes does: strangers that it finds, and how many hashes fit.
 struct Behaviour {
   double strangers_found = 0;
   double strangers = 0;

@@ -1,9 +1,5 @@
-// Replies from bytes, the map of slots, descriptors, and the bits of an answer: also when the
-// server is hostile.
+// Replies, the map of slots, descriptors, and the bits of an answer: also of hostile servers.
 #include <gtest/gtest.h>
-
-#include <stdexcept>
-#include <vector>
 
 #include "lib/cluster/descriptor.h"
 #include "lib/cluster/reply.h"

@@ -1,11 +1,9 @@
-// What calls that change a store promise besides the change: that the answer "nothing to do" is
-// true after a loss of power, that they keep no memory, and that what goes wrong in the background
-// can be asked for; and where they are refused.
+// What changes promise besides: "nothing to do" is true after a loss of power, no memory is kept,
+// errors in the background can be asked for; and where changes are refused.
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstdlib>
 #include <new>
 #include <utility>
@@ -129,8 +127,7 @@ TEST(Changing, AStoreThatCannotSaveItsIndexIsSyncedWhenItIsClosed) {
   }
 }
 
-// The function that get() calls may ask. Whatever could wait for it is refused, in both forms of
-// get, and works again afterwards.
+// The function that get() calls may ask. What could wait for it is refused, and works afterwards.
 TEST(Changing, IsRefusedInsideGet) {
   Store store =
       Store::State::open(SimulatedMachine::make(1)->disk(), options_of(Sync::never), kOnCall);

@@ -1,26 +1,14 @@
-// Reading ahead: that it brings what it is asked for into memory, from several threads, and
-// that nothing that it is given makes it fail. And what only the system's files do: prefaulting,
-// room to write in, descriptors.
+// Reading ahead brings what it is asked for into memory, from several threads, and never fails. And
+// what only the system's files do: prefaulting, room to write in, descriptors.
 #include "lib/store/cold_reads.h"
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <memory>
 #include <random>
-#include <string>
-#include <system_error>
 #include <thread>
-#include <vector>
 
 #include "lib/store/disk.h"
 #include "tests/store/limit.h"

@@ -1,11 +1,9 @@
-// Keys that look the same to the index: the same fingerprint and the same home. Sixteen of them fit
-// a bucket and its alternate; the others are in the overflow. All are found, each by itself, and
-// none keeps the store from taking others.
+// Keys with the same fingerprint and home. Sixteen of them fit a bucket and its alternate; others
+// are in the overflow. Each is found, and none keeps the store from taking others.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
 
 #include "lib/store/log_format.h"
 #include "lib/store/state.h"

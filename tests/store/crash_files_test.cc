@@ -2,11 +2,6 @@
 // content or its new one, whole, in the order of the changes, and nothing that was synced is lost.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <random>
-
 #include "nestline/store_files.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"

@@ -22,8 +22,7 @@ struct CrashPlan {
   std::uint64_t seed = 0;
   unsigned operations = 60;
   unsigned one_in = 4;  // a picture is taken at one in so many changes of the disk: 1 for each
-  // One in so many operations meets a disk that refuses a call: the n-th of a kind, or all from it
-  // on. 0: none does.
+  // One in so many meets a disk that refuses the n-th call of a kind, or all from it on.
   unsigned refusals = 0;
   unsigned crashes = 3;  // how many crashes may follow each other
   // Whether the process that opens the store after the first crash is killed at each change that it

@@ -1,5 +1,4 @@
 // A store on a disk that loses its power keeps its promises, at every change of the disk.
-//
 // NESTLINE_CRASHES says how many power losses all tests together should see (default: 4000).
 #include <gtest/gtest.h>
 

@@ -3,12 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
 
 #include "lib/store/log_format.h"
@@ -28,8 +22,7 @@ void put_keys(Store& store, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) store.put("key " + std::to_string(i), "value");
 }
 
-// Closed again and again, as short runs of the command do, and the index is lost: what the log says
-// by itself is that all of it was synced.
+// Closed again and again, without the index: the log says by itself that all of it was synced.
 TEST(DamageOfShortRuns, IsNoTornEnd) {
   constexpr std::size_t kRuns = 8;
   for (const Sync sync : {Sync::never, Sync::each}) {

@@ -6,16 +6,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
-#include <map>
-#include <memory>
 #include <random>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "lib/store/log_format.h"
 #include "tests/store/damaged_files.h"
@@ -166,8 +159,7 @@ class Damage : public testing::Test {
            [&] { return "repair loses more than it must: " + difference(found, content_); });
   }
 
-  // Every byte of the log and of the head of the checkpoint; of the checkpoint's maplet, whose
-  // format has tests of its own, some.
+  // Every byte of the log and the checkpoint's head; some of its maplet, which has its own tests.
   static std::size_t step_at(const std::string& name, std::size_t at) {
     return name.ends_with(".log") || at < 600 ? 1 : 499;
   }

@@ -1,5 +1,4 @@
-// See failing_calls.h. Each function asks whether it should fail, and passes the call on to the
-// system if not.
+// See failing_calls.h. Each function fails if it should, or passes the call on to the system.
 #include "tests/store/failing_calls.h"
 
 #include <fcntl.h>

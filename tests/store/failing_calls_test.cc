@@ -8,13 +8,8 @@
 #include <sys/resource.h>
 
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <functional>
-#include <string>
-#include <system_error>
 
 #include "nestline/store.h"
 #include "tests/store/store_checks.h"

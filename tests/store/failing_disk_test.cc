@@ -5,12 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <cstddef>
 #include <exception>
-#include <random>
-#include <system_error>
 
 #include "lib/store/state.h"
 #include "lib/store/survey.h"
@@ -125,8 +121,7 @@ class FailingDisk : public testing::Test {
     }
   }
 
-  // Opened anew in the same machine, the store has in memory what the disk may have dropped. What
-  // it shows, and what it takes, must survive.
+  // Opened anew in the same machine, it has what the disk may have dropped: all must survive.
   static void go_on(SimulatedMachine& machine) {
     Content content;
     {
@@ -163,8 +158,7 @@ class FailingDisk : public testing::Test {
     EXPECT_GT(failures, 100u);
   }
 
-  // Calls run(trial) for the n-th call of each kind, until it returns that none came up. Returns
-  // how often one did.
+  // Calls run(trial) for the n-th call of each kind until none came up; how often one did.
   static std::uint64_t try_each(const std::string& what, Trial trial,
                                 const std::function<bool(const Trial&)>& run) {
     std::uint64_t failures = 0;
@@ -391,8 +385,7 @@ TEST_P(FullDisk, OfOthersLeavesTheStoreOpen) {
   expect_whole(store);
 }
 
-// Files of 64 GiB, of which a store has 128, each left by a crash. The last slots are not for
-// changes: opening and compaction find one.
+// Files of 64 GiB, of which a store has 128. The last slots are for opening and compaction only.
 TEST(FailingDiskTest, TheLastFilesAreForOpeningAndCompaction) {
   const StoreOptions options = {.segment_bytes = std::uint64_t{64} << 30, .compact_above = 0};
   auto machine = SimulatedMachine::make(1);

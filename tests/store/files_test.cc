@@ -1,5 +1,4 @@
-// Tests files in a store: every byte comes back, equal pieces are stored once, and nothing that a
-// source, a piece or a manifest can do gives a wrong file.
+// Files in a store: every byte comes back, equal pieces are stored once, and no wrong file comes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

@@ -1,25 +1,13 @@
-// A store that only reads opens, or follows the log, while another one writes.
-//
-// Both are on one simulated disk, and the test decides what the writer does between any two calls
-// of the reader, down to a call of its own; it may also be killed there, and another writer opens.
-// The reader must not complain, nor verify_store(). It has all that had returned when it began, and
-// nothing that never was. When the writer rests, one refresh() brings the reader to where the
-// writer is.
+// A store that only reads opens, or follows the log, while another one writes. Both are on one
+// simulated disk, and the test decides what the writer does between any two calls of the reader; it
+// may also be killed there, and another opens. Neither the reader nor verify_store() must complain.
+// It has all that had returned when it began, and nothing that never was. One refresh() brings it
+// to where a writer rests.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <exception>
-#include <map>
-#include <memory>
-#include <optional>
-#include <random>
-#include <string>
-#include <system_error>
 #include <utility>
-#include <vector>
 
 #include "lib/store/survey.h"
 #include "tests/store/on_call.h"
@@ -135,8 +123,7 @@ class Scene {
     before_writer_ = nullptr;
   }
 
-  // The writer is killed where it stands, and another one opens, which makes files of another size,
-  // and does these steps.
+  // The writer is killed, and another one opens, with files of another size, and does these steps.
   void kill_writer(const std::vector<StoreStep>& steps, std::uint64_t file_bytes = kFileBytes) {
     file_bytes_ = file_bytes;
     is_killed_ = true;
@@ -240,9 +227,8 @@ TEST_P(FollowingTest, WhatIsWrittenBetweenTwoCallsIsNotMissed) {
   }
 }
 
-// The writer is killed in a batch, the next one cuts that off and writes a batch that looks the
-// same but for its keys. A reader may have read the first part of the one and the second of the
-// other.
+// A batch of a killed writer is cut off, and one follows that looks the same but for its keys. A
+// reader may have read the first part of the one and the second of the other.
 TEST_P(FollowingTest, ABatchIsCutOffAndAnotherTakesItsPlace) {
   const auto batch_step = [](const std::string& first, const std::string& second) {
     const Delta delta = {{first, "value"}, {second, "value"}};
@@ -278,8 +264,7 @@ TEST_P(FollowingTest, ABatchIsCutOffAndAnotherTakesItsPlace) {
   }
 }
 
-// What a checkpoint says of the log may be of another time, of other options, or of another store.
-// It is a cache: the log alone decides what is there.
+// A checkpoint may be of another time, other options, another store: the log alone decides.
 class AnyCheckpoint : public ::testing::Test {
  protected:
   static constexpr std::uint64_t kLarge = std::uint64_t{1} << 30;  // needs other addresses

@@ -1,10 +1,7 @@
-// Fuzz target: any bytes as the checkpoint beside a small log.
-//
-// The input is used in two ways. As it is: then the checkpoint is believed or not, and all answers
-// are those of the log (hostile_files.h). And as changes of a right checkpoint, whose checksums are
-// made right again: no store writes that, and it may give wrong answers, but nothing worse.
-#include <array>
-#include <cstddef>
+// Fuzz target: any bytes as the checkpoint beside a small log. The input is used in two ways. As it
+// is: then the checkpoint is believed or not, and all answers are those of the log
+// (hostile_files.h). And as changes of a right checkpoint, whose checksums are made right again: no
+// store writes that, and it may give wrong answers, but nothing worse.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -45,12 +42,9 @@ StoreOptions options() { return {.expected_records = 8, .compact_above = 0}; }
 void change(CheckpointHead& head, Maplet& pairs, std::span<const std::uint8_t> input) {
   for (; input.size() >= 4; input = input.subspan(4)) {
     const std::uint64_t number = input[2] | std::uint64_t{input[3]} << (input[1] & 56);
-    const std::array<std::uint64_t*, 6> fields = {&head.position.segment,
-                                                  &head.position.offset,
-                                                  &head.position.sequence,
-                                                  &head.offset_bits,
-                                                  &head.keys,
-                                                  &head.store_id};
+    LogPosition& at = head.position;
+    const std::array fields = {&at.segment,       &at.offset, &at.sequence,
+                               &head.offset_bits, &head.keys, &head.store_id};
     const std::uint8_t what = input[0] % 16;
     if (what < fields.size()) {
       *fields[what] += number;

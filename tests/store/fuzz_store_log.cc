@@ -1,14 +1,8 @@
-// Fuzz target: any bytes as files of a store. Every function of the store throws a StoreError or
-// works (hostile_files.h).
-//
-// The input is used in two ways: as the bytes of the first file of the log, and as steps that make
-// files with right checksums (log_script.h).
-#include <cstddef>
-#include <cstdint>
+// Fuzz target: any bytes as files of a store, which throws a StoreError or works (hostile_files.h).
+// The input is the bytes of the first file, and steps that make right files (log_script.h).
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <span>
 
 #include "lib/store/log_format.h"
 #include "tests/store/hostile_files.h"

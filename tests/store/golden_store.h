@@ -1,7 +1,6 @@
-// The golden stores: folders of a store's files, kept under tests/store/golden. x86-64 wrote them;
-// they are never written again, since every later version must read them, and every processor must
-// make the third out of the first, byte for byte. The second is the same without marks of openings
-// and closings. make_store_golden.cc writes such a folder.
+// The golden stores under tests/store/golden. x86-64 wrote them, once: every later version must
+// read them, and every processor must make the third of the first, byte for byte. The second has no
+// marks of openings and closings. make_store_golden.cc writes such a folder.
 #ifndef NESTLINE_TESTS_STORE_GOLDEN_STORE_H_
 #define NESTLINE_TESTS_STORE_GOLDEN_STORE_H_
 

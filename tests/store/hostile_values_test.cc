@@ -1,18 +1,14 @@
 // Opening, verifying and repairing take time that is linear in the length of the files, and memory
-// that does not depend on it: whatever values look like, and whatever lengths a file claims.
-//
-// Time is that of the processor. What is tested here took minutes of it when it was not linear.
+// that does not depend on it: whatever values look like, and whatever lengths a file claims. Time
+// is that of the processor. What is tested here took minutes of it when it was not linear.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <string>
 
 #include "lib/store/log_format.h"
 #include "nestline/store.h"
@@ -29,8 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 constexpr double kMaxSeconds = 30;  // under sanitizers, on a busy machine
 
-// Bytes that look like the header of a record of `kind` at every multiple of 8, each with a value
-// of half of all.
+// What looks like a record's header at every multiple of 8, with a value of half of all.
 std::string look_alikes(std::uint8_t kind, std::uint64_t bytes) {
   std::string text;
   text.reserve(bytes);

@@ -1,8 +1,7 @@
-// A writing process is killed in the middle of its work while other processes follow the log.
-//
-// The writer notes each change in shared memory when the call has returned. When it is dead, all
-// these changes must be there, whatever the Sync: the system still has what was written. Readers
-// never see a value that a key did not have, and never an older one than before.
+// A writing process is killed in the middle of its work while other processes follow the log. The
+// writer notes each change in shared memory when the call has returned. When it is dead, all these
+// changes must be there, whatever the Sync: the system still has what was written. Readers never
+// see a value that a key did not have, and never an older one than before.
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>

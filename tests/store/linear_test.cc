@@ -1,7 +1,5 @@
-// put, insert, get, contains, erase and write of a batch with one change are linearizable: short
-// histories of a few threads on a few keys, checked against an exact model by the search of
-// tests/concurrent/order_search.h. Compaction, checkpoints and the growth of the index go on
-// meanwhile.
+// put, insert, get, contains, erase and write are linearizable: short histories of few threads and
+// keys, checked by tests/concurrent/order_search.h, beside compaction, checkpoints and growth.
 #include <gtest/gtest.h>
 
 #include <array>

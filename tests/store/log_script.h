@@ -1,5 +1,4 @@
 // Files of a store made from few bytes, with right checksums: what a fuzzer cannot find by itself.
-//
 // The bytes are steps: what to write next, and what may be wrong about it. Numbers, sequence
 // numbers and hashes are right unless a step says otherwise.
 #ifndef NESTLINE_TESTS_STORE_LOG_SCRIPT_H_

@@ -1,12 +1,10 @@
 // Writes the kept inputs of the fuzz targets of the store. The existing ones are replaced.
 //
 //   make_store_corpus FOLDER     FOLDER is tests/; fuzz/corpus/store_* below it are made
-#include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <random>
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/log_format.h"

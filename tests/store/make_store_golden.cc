@@ -4,9 +4,6 @@
 //   make_store_golden FOLDER NAME     FOLDER is tests/store; golden/NAME below it is made
 #include <cstdio>
 #include <exception>
-#include <filesystem>
-#include <fstream>
-#include <stdexcept>
 
 #include "tests/store/golden_store.h"
 

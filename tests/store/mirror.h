@@ -1,5 +1,4 @@
-// Memory that shows the content of a simulated file: what DiskFile::map() gives. Pages behind the
-// end of the file cannot be read, as in a real map.
+// Memory that shows a simulated file: pages behind its end cannot be read, as in a real map.
 #ifndef NESTLINE_TESTS_STORE_MIRROR_H_
 #define NESTLINE_TESTS_STORE_MIRROR_H_
 

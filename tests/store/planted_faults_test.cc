@@ -1,11 +1,9 @@
-// Tests must be able to fail: faults are planted in the store (lib/store/test_switches.h), and the
-// tests of crashes, refusing disks and damaged files find each of them. The same runs find nothing
-// without the fault.
+// Tests must be able to fail: faults are planted (lib/store/test_switches.h), and the tests of
+// crashes, refusing disks and damaged files find each; they find nothing without.
 #include <gtest/gtest.h>
 
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <future>
 #include <system_error>
 

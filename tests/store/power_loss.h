@@ -1,8 +1,6 @@
-// What the loss of power does to changes that were not synced.
-//
-// Losses come in kinds, since a fault that needs nine changes kept and the tenth lost is not found
-// by tossing a coin for each: all are kept, all are lost, few are lost, few are kept, all up to one
-// that is torn, or each has its own coin.
+// What the loss of power does to changes that were not synced. Losses come in kinds, since tossing
+// a coin for each finds no fault that needs nine changes kept and one lost: all or few are kept or
+// lost, all up to one that is torn, or each has its coin.
 #ifndef NESTLINE_TESTS_STORE_POWER_LOSS_H_
 #define NESTLINE_TESTS_STORE_POWER_LOSS_H_
 

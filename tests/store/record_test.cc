@@ -1,9 +1,6 @@
 // Records and segments as bytes: what is written can be read, and nothing else can.
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "lib/store/log_format.h"
 #include "lib/store/segment_reader.h"
 #include "tests/store/simulated_disk.h"

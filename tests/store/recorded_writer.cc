@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <string>
 
 #include "lib/store/test_switches.h"
 #include "tests/store/recorded_operations.h"

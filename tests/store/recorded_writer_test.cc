@@ -1,23 +1,17 @@
 // What the loss of power may leave of a real process' files, without a simulated disk: a writer is
-// recorded (recording.h), the states are built from its calls, and each is opened on real files.
-//
-// A state takes the files as of their last syncs, and of each later change, in the order of the
+// recorded (recording.h), the states are built from its calls, and each is opened on real files. A
+// state takes the files as of their last syncs, and of each later change, in the order of the
 // calls: kept, lost or torn (power_loss.h). It must hold what was acknowledged, and not more than
 // was begun. NESTLINE_CRASHES (4000) sets how many: one in 80.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <random>
-#include <string>
-#include <vector>
 
 #include "tests/store/power_loss.h"
 #include "tests/store/recorded_operations.h"

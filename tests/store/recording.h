@@ -1,5 +1,4 @@
 // What a process did to the files of one folder, as recorder.cc writes it down and others read it.
-//
 // The recorder is a library that is loaded before all others (LD_PRELOAD). It has the functions of
 // the C library that the store calls. Before and after each such call it compares all files of the
 // folder with what it knew of them, so that it also sees what was written through memory: sectors

@@ -8,11 +8,10 @@
 // as the write made it, or as it was before, or something between. Names and truncations are there
 // or not. So everything that lib/store/disk.h allows can happen, and nothing else.
 //
-// A test takes a power loss as a picture: after_power_loss() makes another machine and leaves this
-// one as it is. before_change is called before every call that changes something, so that a test
-// can take a picture at each of them. after_process_end() is the same for kill -9: nothing is lost,
-// and what was not synced still is not. cut_off_at() instead makes all calls fail from one on, as
-// the process itself would see it.
+// A test takes a power loss as a picture: after_power_loss() makes another machine. before_change
+// is called before every call that changes something, where pictures can be taken.
+// after_process_end() is the same for kill -9: nothing is lost, and what was not synced still is
+// not. cut_off_at() makes all calls fail from one on, as the process itself would see it.
 #ifndef NESTLINE_TESTS_STORE_SIMULATED_DISK_H_
 #define NESTLINE_TESTS_STORE_SIMULATED_DISK_H_
 
@@ -32,17 +31,8 @@
 
 namespace nestline::test {
 
-enum class Call : std::uint8_t {
-  read,  // this and the next change nothing
-  open,
-  create,
-  write,
-  truncate,
-  sync,
-  rename,
-  remove,
-  sync_folder,
-};
+// The first two change nothing.
+enum class Call { read, open, create, write, truncate, sync, rename, remove, sync_folder };
 inline constexpr std::size_t kCalls = 9;
 
 class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
@@ -82,8 +72,7 @@ class SimulatedMachine : public std::enable_shared_from_this<SimulatedMachine> {
   // `for_ever`, so do all calls of the kind after it. A failed sync drops what it should have
   // written, and later ones do not repeat it (D3); one of the folder makes later ones worthless.
   void fail(Call call, std::uint64_t number, int error, bool for_ever);
-  // From now on the files have so many bytes of room together. A write that would need more writes
-  // nothing and throws ENOSPC.
+  // The files have so much room together; a write that needs more writes nothing, throws ENOSPC.
   void set_room(std::uint64_t bytes);
   void heal();                                               // no call fails any more
   [[nodiscard]] std::map<std::string, Bytes> files() const;  // as a process sees it

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <set>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 
 namespace nestline::test {

@@ -1,7 +1,6 @@
-// A disk that tells before each of its calls, and a thread that stands still there.
-//
-// With both, a test decides what a store that writes does between any two calls of a store that
-// reads: the writer works in a SteppedThread, and the reader's disk lets it go on.
+// A disk that tells before each of its calls, and a thread that stands still there. With both, a
+// test decides what a store that writes does between any two calls of a store that reads: the
+// writer works in a SteppedThread, and the reader's disk lets it go on.
 #ifndef NESTLINE_TESTS_STORE_STEPPED_DISK_H_
 #define NESTLINE_TESTS_STORE_STEPPED_DISK_H_
 
@@ -17,9 +16,8 @@
 
 namespace nestline::test {
 
-// Called before each call of a disk and of its files. It may throw: then the call is not made. Not
-// before the index is written: that happens inside a ReadSection, and whoever stands still there
-// stops all others of the process.
+// Called before each call of a disk and its files; the call is not made if it throws. Not before
+// the index is written: inside a ReadSection, it would stop all other threads.
 using BeforeCall = std::function<void()>;
 
 // `before` is looked at in each call, so a test may set it and take it back; empty: nothing.
@@ -37,8 +35,7 @@ class SteppedThread {
   SteppedThread(const SteppedThread&) = delete;
   SteppedThread& operator=(const SteppedThread&) = delete;
 
-  // Returns when it has made `calls` calls and stands before the next, or has ended. Throws what
-  // the work threw.
+  // Returns when it stands before the next call after so many, or has ended. Throws its error.
   void go_on(std::uint64_t calls);
   void before_call();  // for the work
 

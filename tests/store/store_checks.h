@@ -1,5 +1,4 @@
-// Compares a store with what it should hold. What is wrong is thrown as a std::runtime_error, so
-// that a test can also ask whether something is wrong.
+// Compares a store with what it should hold, and throws what is wrong as a std::runtime_error.
 #ifndef NESTLINE_TESTS_STORE_STORE_CHECKS_H_
 #define NESTLINE_TESTS_STORE_STORE_CHECKS_H_
 

@@ -1,8 +1,5 @@
-// The store against std::map, through its public face, in a temporary folder: reopened, compacted,
-// followed by a reader.
+// The store against std::map, in a folder: reopened, compacted, followed by a reader.
 #include "nestline/store.h"
-
-#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
@@ -332,8 +329,7 @@ TEST_F(StoreTest, GrowsItsIndexAndMakesItAnew) {
   EXPECT_GT(store.stats().index_slots, slots);
 }
 
-// Changes of every kind while the index is made anew in the background: verify_store() compares the
-// saved index with the log.
+// Changes while the index is made anew in the background; verify_store() compares it with the log.
 TEST_F(StoreTest, ChangesBesideANewIndex) {
   // Each new file wakes the store's thread.
   const StoreOptions options = {

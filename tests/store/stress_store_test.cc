@@ -1,26 +1,18 @@
 // Many threads on one store with small files and a small index. Each thread has its own keys, so
 // that every answer about a key can be checked against an exact model while everything happens at
 // once: other writers, readers, compaction, checkpoints, files that fill, an index that grows.
-// After each round the store is opened anew and compared as a whole.
-//
-// The last test lets a sync of a simulated disk fail while threads write.
+// After each round the store is opened anew and compared as a whole. The last test lets a sync of a
+// simulated disk fail while threads write.
 //
 // NESTLINE_STRESS_SECONDS says how long all tests together may take (default: 3).
 #include <gtest/gtest.h>
 
 #include <atomic>
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <optional>
-#include <random>
-#include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "nestline/store.h"
 #include "tests/store/on_call.h"

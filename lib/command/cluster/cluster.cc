@@ -1,5 +1,4 @@
-// What the commands of nestline cluster share: the options of a connection, the password, and the
-// wording of errors.
+// What the commands of nestline cluster share: connection options, password, wording of errors.
 #include <cstdlib>
 #include <new>
 #include <stdexcept>

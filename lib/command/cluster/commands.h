@@ -1,7 +1,5 @@
-// The commands of nestline cluster. Each is a table, beside what it does, in the file named below.
-//
-// None of them repeats a change whose fate is not known: the library reports it, and the message
-// states how many lines were done before.
+// The commands of nestline cluster, each in the file named below. None repeats a change whose fate
+// is not known: the message states how many lines were done before.
 #ifndef NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
 
@@ -38,8 +36,7 @@ struct InCluster {
 Option filter_name(InCluster& place);
 Option wait_option(InCluster& place);
 
-/// Completes the table of a command whose file is place.name: adds the options for where the
-/// servers are, and turns errors of the library into messages that advise what to do.
+/// Adds the options for where the servers are, and turns errors of the library into advice.
 Command in_cluster(InCluster& place, Command command, const char* server_absent = "");
 
 }  // namespace nestline::command

@@ -1,5 +1,4 @@
-// nestline cluster info: what is in a logical filter and where, for people and as JSON. The names
-// in the JSON object are part of the interface and do not change.
+// nestline cluster info. The names in the JSON object are part of the interface: they never change.
 #include <cinttypes>
 #include <cstdint>
 #include <map>
@@ -22,7 +21,6 @@ struct ClusterInfo : InCluster {
   bool parts = false;  // --each: a line for each part
 };
 
-// What one server has of the filter.
 struct NodeShare {
   std::uint64_t parts = 0;
   std::uint64_t items = 0;

@@ -1,5 +1,4 @@
-// nestline cluster add, query and remove: the lines of the inputs, batch by batch, each batch to
-// all servers at once.
+// nestline cluster add, query and remove: each batch of lines to all servers at once.
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -68,7 +67,6 @@ std::size_t change(const InCluster& place, const LineReader& reader, Keys batch,
   }
 }
 
-// Why keys were not added.
 class Refusals {
  public:
   void note(std::span<const Outcome> outcomes) {
@@ -78,8 +76,7 @@ class Refusals {
         static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::copies));
   }
 
-  // The exit status, after the message. Where there is no room, some of the refused keys seem to be
-  // there only by chance.
+  // The exit status, after the message. Without room, some refused keys seem present by chance.
   [[nodiscard]] int report(const std::string& name, std::uint64_t lines) const {
     const std::uint64_t refused = full_ + copies_;
     const std::string count = std::to_string(refused) + " of " + std::to_string(lines) + " lines ";
@@ -102,7 +99,6 @@ class Refusals {
   std::uint64_t full_ = 0;
 };
 
-// Turns the flags of may_contain() into positions.
 template <typename AnyFilter>
 SelectKeys selection(AnyFilter& filter) {
   return [&filter, flags = std::vector<std::uint8_t>()](Keys keys,

@@ -1,12 +1,8 @@
-// nestline build: makes a new filter from the lines of the inputs.
-//
-// With --capacity, keys go straight into the filter. Without it, the keys must be counted first,
-// and a pipe can be read only once, so their hashes are kept: eight bytes per key, whatever its
-// length, and the filter is then built of all of them at once (parallel::build). With --threads
-// they are kept too. A line that occurs n times is n copies of its key.
-//
-// The options, and whether the file can be written, are checked before the inputs are read. The
-// file is written at the very end, in one step.
+// nestline build: makes a new filter from the lines of the inputs. With --capacity, keys go
+// straight into the filter. Without it (or with --threads) they must be counted first, and a pipe
+// can be read only once: their hashes are kept, 8 bytes per key, and the filter is built of all at
+// once (parallel::build). A line that occurs n times is n copies of its key. Options, and whether
+// the file can be written, are checked before the inputs are read.
 #include <tbb/global_control.h>
 
 #include <algorithm>
@@ -114,8 +110,7 @@ HashStore read_hashes(const BuildArguments& arguments, ShownReader& reader) {
   return hashes;
 }
 
-// Builds the filter of all keys at once. Nothing when a key finds no room: then the caller
-// inserts the keys one by one, copies last.
+// Nothing when a key finds no room: then the caller inserts the keys one by one, copies last.
 std::optional<Inserter> build_at_once(const BuildArguments& arguments, const Options& options,
                                       HashStore& hashes) {
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, arguments.threads);
@@ -160,8 +155,7 @@ Inserter build_of_hashes(const BuildArguments& arguments, ShownReader& reader) {
 
 int build(const BuildArguments& arguments) {
   check_target(arguments.file);
-  // Rejects impossible options before the inputs are read. How far the filter can grow is known
-  // only after the keys have been counted.
+  // Rejects impossible options before the inputs are read. Growth is known only after counting.
   Options options = arguments.options;
   if (options.capacity == 0) {
     options.capacity = 1;

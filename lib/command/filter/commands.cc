@@ -40,8 +40,7 @@ constexpr const char* kVerifyFooter =
     "Without INPUT, FILE may also be a state of nestline uniq.\n"
     "Exit status: 0 all is well, 1 a key is missing, 2 the file is damaged or another error.";
 
-// Prints missing keys to standard error, one a line and nothing else, so that they can be saved:
-// nestline verify FILE keys 2>missing.
+// Prints missing keys to standard error and nothing else, so that they can be saved (2>missing).
 int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
   ShownReader reader(arguments.inputs, "verify");
   Output output(STDERR_FILENO);

@@ -1,11 +1,8 @@
-// nestline add and nestline remove: load the filter, change it, replace the file in one step.
-//
-// add is all or nothing: when the filter becomes full, the file stays as it was. remove removes the
-// keys that it finds and counts the others.
-//
-// A line that add leaves out has no copy in the filter, so removing it too would take the copy of a
-// line that looks the same. --left-out makes the two exact opposites: add writes these lines to a
-// file, before it replaces the filter, and remove passes over as many lines as the file has.
+// nestline add and nestline remove: load the filter, change it, replace the file in one step. add
+// is all or nothing: when the filter becomes full, the file stays as it was. A line that add leaves
+// out has no copy in the filter: removing it would take the copy of a line that looks the same.
+// --left-out makes the two exact opposites: add writes these lines to a file, before it replaces
+// the filter, and remove passes over as many lines as the file has.
 #include <algorithm>
 #include <filesystem>
 #include <span>
@@ -66,7 +63,6 @@ constexpr const char* kRemoveFooter =
   throw CommandError(arguments.file, sentence);
 }
 
-// --left-out is another file than the filter, and one that can be read again.
 void check_left_out(const KeysArguments& arguments) {
   const auto is = [&](const std::string& file) {
     std::error_code none;
@@ -87,7 +83,6 @@ void write_left_out(const std::string& file, std::string_view lines) {
   });
 }
 
-// How often each line is in the file of lines that were left out.
 std::unordered_map<std::string, std::uint64_t> read_left_out(const KeysArguments& arguments) {
   std::unordered_map<std::string, std::uint64_t> lines;
   if (arguments.left_out.empty()) return lines;

@@ -1,4 +1,3 @@
-// See hash_store.h.
 #include "lib/command/filter/hash_store.h"
 
 #include <algorithm>
@@ -24,8 +23,7 @@ void HashStore::append(std::span<const std::string_view> keys, std::uint64_t see
 
 std::span<const Hash> HashStore::joined() {
   if (chunks_.size() > 1) {
-    // Reserved memory takes no pages until it is written. Each chunk is freed as soon as it is
-    // copied.
+    // Reserved memory takes no pages until it is written; each chunk is freed once it is copied.
     std::vector<Hash> all;
     all.reserve(size_);
     for (std::vector<Hash>& chunk : chunks_) {

@@ -1,8 +1,5 @@
-// nestline info: prints what is in a filter file, for people and as JSON.
-//
-// It reads only the header and a sample of the blocks; nestline verify checks the rest. The names
-// in the JSON object are part of the interface and do not change. A state of nestline uniq is read
-// as a whole.
+// nestline info: reads the header and a sample of the blocks, and a state of nestline uniq as a
+// whole. The names in the JSON object are part of the interface.
 #include <algorithm>
 #include <filesystem>
 #include <memory>

@@ -1,7 +1,4 @@
-// See inserter.h.
 #include "lib/command/filter/inserter.h"
-
-#include <algorithm>
 
 namespace nestline::command {
 

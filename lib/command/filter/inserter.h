@@ -1,12 +1,8 @@
-// Inserts batches of keys and finds out why some were not stored.
-//
-// A key has a limited number of slots, and fewer when copies of other keys use them too. A copy
-// that finds no room is not an error as long as its key is found: it is counted, and the work
-// continues. When a key finds no room and is not found, the filter is full, and the work ends.
-//
-// A filter looks at many blocks before it finds that there is no room. When lines repeat often,
-// that would be most of the work. So a key that was left out once is remembered. Nothing is erased
-// here, so there will be no room for it later either; lines that repeat it are only counted.
+// Inserts batches of keys and finds out why some were not stored. A key has a limited number of
+// slots, fewer when copies of others use them too. A copy without room is counted if its key is
+// found. A key without room that is not found means that the filter is full. Finding that takes
+// many blocks, most of the work when lines repeat often. So a key that was left out is remembered:
+// nothing is erased here, so it never has room later.
 #ifndef NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
 #define NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
 
@@ -28,26 +24,22 @@ class Inserter {
 
   [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
 
-  /// Inserts every key. False when the filter is full; then some keys of the batch are left out.
+  /// False when the filter is full; then some keys of the batch are left out.
   [[nodiscard]] bool insert(KeySpan keys);
-  /// The positions of the copies that the last batch of insert() left out, in ascending order.
+  /// Positions of the copies that the last insert() left out, in ascending order.
   [[nodiscard]] std::span<const std::uint32_t> left_out() const noexcept { return left_out_; }
 
   /// Inserts the keys that are not found yet, and appends the others to `found`. False when full.
   [[nodiscard]] bool insert_new(std::span<const Hash> keys, std::vector<Hash>& found);
 
-  /// Keys stored.
   [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
 
-  /// Counts copies that were left out by others.
   void add_refused_copies(std::uint64_t copies) noexcept { refused_copies_ += copies; }
 
-  /// Copies that were left out.
   [[nodiscard]] std::uint64_t refused_copies() const noexcept { return refused_copies_; }
 
  private:
   bool insert_batch(KeySpan keys);
-  // The elements for so many keys.
   std::span<Outcome> outcomes_for(std::size_t keys) {
     outcomes_.resize(std::max(outcomes_.size(), keys));
     return std::span(outcomes_).first(keys);

@@ -1,9 +1,6 @@
-// nestline merge: makes one filter of several, without their keys.
-//
-// Each further filter is merged into the first one. Filters that were built alike may have grown
-// differently: the smaller one is grown first. Both are grown when their keys do not fit together
-// and the first was built to grow. Filters that cannot be merged are found before anything is
-// written. The result is written in one step, so it may replace one of the inputs.
+// nestline merge: merges each further filter into the first. Of filters that were built alike, the
+// smaller is grown first; both grow when their keys do not fit and the first was built to grow.
+// What cannot be merged is found before anything is written; the result may replace an input.
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
@@ -28,12 +25,10 @@ constexpr const char* kMergeFooter =
     "found. FILE may be one of the inputs; it is replaced in one step.\n"
     "Exit status: 0 done, 2 error. FILE is written only on success.";
 
-// A filter and the file that it comes from.
 struct Source {
   std::string file;
   Filter filter;
 
-  // The filter's bytes before its first doubling.
   [[nodiscard]] std::uint64_t first_bytes() const {
     return std::uint64_t{filter.memory_bytes()} >> filter.growth();
   }
@@ -43,7 +38,6 @@ Source load_source(const std::string& file) {
   return {file, concerning(file, [&] { return Filter::load(file); })};
 }
 
-// Rejects filters that cannot be made alike by growing.
 void check_alike(const Source& one, const Source& other) {
   const auto refuse = [&](const std::string& difference) {
     throw CommandError(other.file, "cannot be merged into " + one.file + ": " + difference);

@@ -1,4 +1,3 @@
-// See command.h.
 #include "lib/command/io/command.h"
 
 #include <algorithm>

@@ -1,10 +1,7 @@
-// A command as a table: its name, its help, its options with the variables that their values go to,
-// and the function that does its work. parse() reads a command line by such tables.
-//
-// The variables belong to an object that the command's functions share. Options without a value are
-// written while the words of the command line are taken apart, the others when all words are in
-// their places. A function such as count() below then turns a text into a value and words the
-// message for a bad one, before any file is opened.
+// A command as a table: its name, help, options with the variables that their values go to, and the
+// function that does its work. Options without a value are written while the words are taken apart,
+// the others when all words are in place; functions such as count() below then turn a text into a
+// value, or word the message for a bad one, before any file is opened.
 #ifndef NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 #define NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 
@@ -54,7 +51,6 @@ struct Command {
   const char* unknown_option = "";     ///< What a message about an unknown option of theirs adds.
 };
 
-/// What a command line requests.
 struct Request {
   const Command* command = nullptr;  ///< The command to run; its variables have the values given.
   std::string text;                  ///< Without a command: what --help or --version prints.
@@ -67,7 +63,6 @@ inline constexpr const char* kStandardInput = "default: standard input";
 
 /// The words after the others: files of keys, and what is read when there are none.
 Option input_keys(LineInputs& inputs, const std::string& when_absent = kStandardInput);
-/// -z, which each command has that reads or prints lines.
 Option zero_option(bool& zero_terminated);
 
 // Each throws UsageError that names the option.
@@ -75,8 +70,7 @@ Option zero_option(bool& zero_terminated);
 /// A whole number from `least` to `most`.
 std::uint64_t parse_count(const std::string& name, const std::string& text, std::uint64_t least,
                           std::uint64_t most);
-/// A whole number with a unit, "500ms", "30s", "10m", "24h" or "7d", from a millisecond to a
-/// century, in nanoseconds.
+/// A number with a unit, "500ms", "30s", "10m", "24h", "7d", in nanoseconds: 1 ms to a century.
 std::uint64_t parse_duration(const std::string& name, const std::string& text);
 /// The same in the largest unit that gives a whole number.
 std::string duration_text(std::uint64_t nanoseconds);

@@ -1,4 +1,3 @@
-// flock(2) and the check for a replaced file; see file_lock.h.
 #include "lib/command/io/file_lock.h"
 
 #include <fcntl.h>
@@ -11,8 +10,7 @@
 namespace nestline::command {
 namespace {
 
-// Whether the name still refers to the open file. If the name is gone, returns true: there is
-// nothing else to lock.
+// Whether the name still refers to the open file. True if it is gone: nothing else to lock.
 bool is_current(int descriptor, const std::string& file) {
   struct stat open_file {};
   struct stat named_file {};

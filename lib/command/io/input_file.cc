@@ -1,4 +1,3 @@
-// read(2) with a small buffer; see input_file.h.
 #include "lib/command/io/input_file.h"
 
 #include <fcntl.h>

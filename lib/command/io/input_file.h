@@ -32,9 +32,7 @@ class InputFile {
     return static_cast<unsigned char>(buffer_[begin_++]);
   }
 
-  /// Bytes that were handed out.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return read_ - (end_ - begin_); }
-  /// For messages.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] int descriptor() const noexcept { return descriptor_; }
 

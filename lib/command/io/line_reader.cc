@@ -1,4 +1,3 @@
-// Buffering and line splitting; see line_reader.h.
 #include "lib/command/io/line_reader.h"
 
 #include <poll.h>

@@ -1,17 +1,14 @@
-// Reads keys, one per line, from files and standard input.
-//
-// read(2) fills a large buffer. The lines in it are handed out in batches of views, so no line is
-// copied and no memory is allocated per line. An unfinished line moves to the front of the buffer
-// before the next read. Only a line longer than the buffer makes it grow.
+// Reads keys, one per line, from files and standard input. read(2) fills a large buffer; batches of
+// views hand its lines out, so no line is copied. An unfinished line moves to the front before the
+// next read. Only a line longer than the buffer makes it grow.
 //
 //   buffer:  | lines handed out | lines not yet handed out | unfinished line | room |
 //            data              begin                                        end     size
 //
-// A key is a line without its line end, which is `\n` or `\r\n`. Every other byte is part of the
-// key, including NUL and any other `\r`. The last line of an input may end with `\r`, as with half
-// a line end, or with none: it is printed with the `\n` that it lacks, and is then read as the same
-// key. With -z a line ends in NUL and in nothing else. Lines of two inputs are never joined. The
-// reader does not seek and does not interpret an encoding.
+// A key is a line without its line end, `\n` or `\r\n`. Every other byte is part of the key, also
+// NUL and any other `\r`. The last line may end with `\r`, as with half a line end, or with none:
+// it is printed with the `\n` that it lacks, and is then read as the same key. With -z a line ends
+// in NUL only. Lines of two inputs are never joined.
 #ifndef NESTLINE_LIB_COMMAND_IO_LINE_READER_H_
 #define NESTLINE_LIB_COMMAND_IO_LINE_READER_H_
 
@@ -28,7 +25,6 @@
 
 namespace nestline::command {
 
-/// Where lines come from, and how each of them ends: what the options of a command say.
 struct LineInputs {
   std::vector<std::string> files;  ///< `-` is standard input, and so is an empty list.
   bool zero_terminated = false;    ///< -z
@@ -57,30 +53,24 @@ struct LineBatch {
   }
 };
 
-/// The lines of several inputs, in order.
 class LineReader {
  public:
   /// When the descriptor `wake` becomes readable, the reader ends before it would read again.
   explicit LineReader(LineInputs inputs, int wake = -1);
 
-  /// Gets the next batch, which is never empty; false at the end of the last input. Throws
-  /// CommandError for an input that cannot be read; the next call continues with the next input.
+  /// Never empty; false at the end. After a CommandError, the next call takes the next input.
   bool next(LineBatch& batch);
 
-  /// Bytes read and lines handed out so far.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::uint64_t lines() const noexcept { return lines_; }
-  /// See input_file.h.
   [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_bytes_; }
 
  private:
   void skip_input() noexcept;
   /// Waits until there is something to read; false when `wake` is readable.
   [[nodiscard]] bool wait() const noexcept;
-  /// Reads once; false at the end of the input.
   bool fill();
   void make_room();
-  /// Fills `batch` with whole lines of the buffer; false when there is none.
   bool take_lines(LineBatch& batch);
   void take_last_line(LineBatch& batch);
 

@@ -1,4 +1,3 @@
-// The buffer and write(2); see output.h.
 #include "lib/command/io/output.h"
 
 #include <fcntl.h>
@@ -56,8 +55,7 @@ void print(std::string_view text) {
   output.flush();
 }
 
-// save() writes into pipes and devices. It replaces any other file, for which the folder must be
-// writable.
+// save() writes into pipes and devices; it replaces other files, so their folder must be writable.
 void check_target(const std::string& file) {
   struct stat status {};
   const bool exists = ::stat(file.c_str(), &status) == 0;

@@ -1,8 +1,6 @@
-// Buffered output to a file descriptor, for lines that are printed by the million.
-//
-// Unlike stdio, it takes many lines in one call, writes long runs without copying them, and turns
-// every failure into a message. It does not flush by itself at the end: flush() may throw and a
-// destructor must not, so the owner calls flush().
+// Buffered output for lines that are printed by the million: unlike stdio, it takes many lines in
+// one call, writes long runs without copying them, and turns every failure into a message. The
+// owner calls flush() at the end: it may throw, and a destructor must not.
 #ifndef NESTLINE_LIB_COMMAND_IO_OUTPUT_H_
 #define NESTLINE_LIB_COMMAND_IO_OUTPUT_H_
 
@@ -32,10 +30,8 @@ class Output {
   std::size_t used_ = 0;
 };
 
-/// Writes the text to standard output at once.
 void print(std::string_view text);
 
-/// Whether a person looks at what is written there.
 inline bool is_terminal(int descriptor) { return ::isatty(descriptor) == 1; }
 
 /// The values as printf prints them, up to 255 bytes.

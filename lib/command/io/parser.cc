@@ -1,9 +1,5 @@
-// The tables of command.h in terms of CLI11, which no other file includes: it takes long to
-// compile.
-//
-// CLI11 takes the words of the command line apart. Options with a value are texts to it; when all
-// words are in their places, this reads the options of the chosen command, in the order of its
-// table.
+// The tables of command.h in terms of CLI11, which takes long to compile, so that no other file
+// includes it. Values are texts to CLI11; this reads them at the end, in the order of the table.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
@@ -20,8 +16,7 @@ namespace {
 
 constexpr char kShield = '\x01';
 
-// CLI11 takes `[a,b]` for a list and `++` for the end of a command, and both can be keys or names
-// of files. A shielded word is neither.
+// CLI11 takes `[a,b]` for a list and `++` for the end of a command; a shielded word is neither.
 std::string shield(std::string word, bool file) {
   const bool list = word.size() > 1 && word.front() == '[' && word.back() == ']';
   if (list || word == "++") return (file ? "./" : std::string(1, kShield)) + word;
@@ -163,8 +158,7 @@ class Parser {
     }
   }
 
-  // Throws when CLI11's message is that an option has no value, as in "-o: 1 required FILE
-  // missing".
+  // Throws when CLI11's message is that a value is missing: "-o: 1 required FILE missing".
   void check_value(std::string_view message) const {
     constexpr std::string_view kMiddle = ": 1 required ";
     constexpr std::string_view kEnd = " missing";

@@ -1,11 +1,8 @@
 // A progress bar on standard error, for work that takes longer than a moment.
-//
 //   build  42% [##########----------] 1.2 of 2.9 GB, 8.1 M lines/s, 0:12 left
 //   build  1.2 GB, 8.1 M lines/s                       (the size of the input is not known)
-//
-// It is drawn only when standard error is a terminal: first after half a second, then at most ten
-// times a second. It is erased at the end. The caller reports once per batch, so the clock is not
-// read for every line. While the caller waits for input, the bar does not move.
+// It is drawn only on a terminal: first after half a second, then at most ten times a second, and
+// is erased at the end. The caller reports once per batch, so the clock is not read for every line.
 #ifndef NESTLINE_LIB_COMMAND_IO_PROGRESS_H_
 #define NESTLINE_LIB_COMMAND_IO_PROGRESS_H_
 
@@ -30,7 +27,6 @@ std::string short_number(std::integral auto value, std::string_view unit) {
 
 class Progress {
  public:
-  /// What `done` counts in update().
   enum class Unit { bytes, keys };
 
   /// For `total` bytes, or an unknown number. When `wanted` is false, nothing is ever shown.
@@ -40,10 +36,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Starts a new piece of work of `total` units, or of an unknown number of units.
   void begin(Unit unit, std::optional<std::uint64_t> total);
-  /// Reports that `done` units and `lines` lines are done. Without lines, the bar shows the bytes
-  /// in a second.
+  /// Reports that this much is done. Without lines, the bar shows the bytes in a second.
   void update(std::uint64_t done, std::optional<std::uint64_t> lines = std::nullopt);
   /// Erases the bar, before another message or at the end.
   void erase() noexcept;
@@ -62,7 +56,6 @@ class Progress {
   std::size_t drawn_ = 0;  // columns on the screen
 };
 
-/// A LineReader with a bar, which it moves before each batch.
 class ShownReader : public LineReader {
  public:
   ShownReader(LineInputs inputs, std::string_view verb, bool wanted = true)

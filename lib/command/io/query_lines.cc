@@ -1,4 +1,3 @@
-// See query_lines.h.
 #include "lib/command/io/query_lines.h"
 
 #include <vector>
@@ -9,7 +8,6 @@
 namespace nestline::command {
 namespace {
 
-// Skips inputs that cannot be read, and sets `failed` when there was one.
 bool next_readable(ShownReader& reader, LineBatch& batch, bool& failed) {
   while (true) {
     try {

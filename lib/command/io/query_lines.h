@@ -1,10 +1,5 @@
-// Prints the lines of the inputs that a filter of any kind selects, in order, as grep prints
-// matches.
-//
-// The output is flushed before the reader waits for more input, so answers come as fast as the
-// lines do.
-//
-// As with grep, an input that cannot be read is reported and skipped; the status is then 2.
+// Prints the lines that a filter selects, flushed before the reader waits for more input. As with
+// grep, an input that cannot be read is reported and skipped; the status is then 2.
 #ifndef NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 #define NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 
@@ -20,14 +15,12 @@
 
 namespace nestline::command {
 
-/// Prints lines of a batch that are chosen by position. Consecutive ones are copied to the output
-/// in one piece. Throws CommandError for standard output.
+/// Prints consecutive lines in one piece. Throws CommandError for standard output.
 class LinePrinter {
  public:
   explicit LinePrinter(bool invert = false) : invert_(invert) {}
 
-  /// Prints the lines at `positions`, which are in ascending order; when inverted, all others. A
-  /// last line gets the line end that it lacks.
+  /// `positions` are in ascending order. A last line gets the line end that it lacks.
   void print(const LineBatch& batch, std::span<const std::uint32_t> positions);
   void flush() { output_.flush(); }
 
@@ -38,19 +31,16 @@ class LinePrinter {
   Output output_;
 };
 
-/// Which lines to print, and how.
 struct LineChoice {
   LineInputs inputs;
   bool invert = false;      // -v
   bool count_only = false;  // -c
 };
 
-/// Writes the positions of the keys that may be in the filter, in ascending order, and returns how
-/// many there are.
+/// Writes the positions of keys that may be there, in ascending order, and returns their number.
 using SelectKeys =
     std::function<std::size_t(std::span<const std::string_view>, std::span<std::uint32_t>)>;
 
-/// Returns the exit status.
 int print_lines(const LineChoice& choice, const SelectKeys& select);
 
 /// Reports lines for which no key was removed, and returns the exit status.

@@ -12,7 +12,6 @@
 namespace nestline::command {
 
 class Json;
-/// An object of JSON, in this order.
 using JsonFields = std::vector<std::pair<const char*, Json>>;
 
 /// A value of JSON. Bytes of a text that are not UTF-8 are replaced when it is printed.
@@ -32,7 +31,6 @@ class Json {
   std::shared_ptr<const Value> value_;
 };
 
-/// The object as text of several lines, with a line end.
 std::string json_object(const JsonFields& fields);
 
 /// "2144 (2.1 kB)".

@@ -1,5 +1,4 @@
-// nestline store stats, compact, verify and repair. The names in the JSON object of stats are those
-// of StoreStats, and part of the interface.
+// nestline store stats, compact, verify and repair. The names in the JSON object never change.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -140,7 +139,6 @@ int repair(const std::string& folder) {
   return kExitYes;
 }
 
-// A command that takes the store and nothing else.
 Command simple(const char* name, const char* about, const char* footer,
                int (*work)(const std::string&)) {
   const auto folder = std::make_shared<std::string>();

@@ -1,6 +1,5 @@
-// The commands of nestline store. Each is a table, beside what it does, in the file named below.
-//
-// Commands that only read open the store read_only, so they work beside a program that writes.
+// The commands of nestline store, each in the file named below. Those that only read open it
+// read_only, so they work beside a program that writes.
 #ifndef NESTLINE_LIB_COMMAND_STORE_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_STORE_COMMANDS_H_
 
@@ -31,8 +30,7 @@ Command compact_command();
 Command verify_store_command();
 Command repair_command();
 
-/// Completes the table of a command whose file is the folder: DB is its first word, and errors of
-/// the library become messages that advise what to do.
+/// Completes the table: DB is the first word, and errors of the library become advice.
 Command in_store(Command command);
 Option sync_option(Sync& sync);
 

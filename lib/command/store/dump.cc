@@ -51,8 +51,7 @@ struct StoreMget {
   bool stats = false;  // prints what the lookups cost
 };
 
-// Keys that are looked up together, and how many bytes of their values are kept until they are
-// printed in the order of the keys; values beyond that are read again.
+// Keys that are looked up together, and bytes of values kept for printing; others are read again.
 constexpr std::size_t kKeysAtOnce = 1024;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 26;
 
@@ -70,7 +69,6 @@ void print_all_of(Work&& work, Output& output) {
   }
 }
 
-// Calls print(text, key, value) for each record of the store, and prints the text.
 template <typename Print>
 void print_all(const Store& store, const char* verb, Output& output, Print&& print) {
   Progress progress(verb, std::nullopt, bar_wanted());
@@ -87,7 +85,6 @@ void print_all(const Store& store, const char* verb, Output& output, Print&& pri
   print_all_of([&] { store.for_each(print_one); }, output);
 }
 
-// The answers to some keys, printed in the order of the keys.
 class Answers {
  public:
   Answers(const Store& store, char line_end) : store_(store), line_end_(line_end) {}

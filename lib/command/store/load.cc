@@ -1,8 +1,6 @@
-// nestline store load: puts the records of text into a store; see record_text.h for the two forms.
-//
-// Records go in as they are read, so a pipe of any length can be loaded. When something is wrong,
-// those before it are in the store, and the message states how many; loading the rest, or all of it
-// again, completes the work.
+// nestline store load: see record_text.h for the two forms. Records go in as they are read, so a
+// pipe of any length can be loaded. When something is wrong, those before it are in the store, and
+// the message states how many; loading the rest, or all of it again, completes the work.
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -67,7 +65,6 @@ class Loader {
     if (batch_.size() == kBatchRecords || bytes_ >= kBatchBytes) write();
   }
 
-  // Before waiting for more, and at the end.
   void write() {
     if (batch_.size() == 0) return;
     store_.write(batch_);
@@ -76,7 +73,6 @@ class Loader {
     bytes_ = 0;
   }
 
-  // Records that are in the store.
   [[nodiscard]] std::uint64_t records() const { return records_; }
 
  private:
@@ -87,7 +83,6 @@ class Loader {
   std::uint64_t records_ = 0;
 };
 
-// Shows how many bytes of the present input have been read.
 using Show = std::function<void(std::uint64_t)>;
 
 // Each returns the bytes of the input.

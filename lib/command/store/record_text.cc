@@ -1,4 +1,3 @@
-// Escapes and lengths; see record_text.h.
 #include "lib/command/store/record_text.h"
 
 #include <algorithm>
@@ -10,8 +9,7 @@
 namespace nestline::command {
 namespace {
 
-// The letter behind a backslash, and what it means; the first three are written, in lines that end
-// in NUL the fourth too, all are read.
+// What letters behind a backslash mean. The first three are written, the fourth with NUL ends.
 constexpr std::string_view kLetters("tn\\0r");
 constexpr std::string_view kMeanings("\t\n\\\0\r", 5);
 

@@ -1,12 +1,8 @@
-// Records as text: lines for people and for tools that work on lines, and the format of cdb.
-//
+// Records as text: lines, and the format of cdb.
 //   KEY<TAB>VALUE<LF>        in both, \t is a tab, \n a line feed, \\ a backslash; with -z a NUL
-//   ends
-//                            the line, and \0 is a zero byte
+//                            ends the line, and \0 is a zero byte
 //   +3,5:one->first<LF>      the lengths in bytes, then the bytes as they are; an empty line ends
-//
-// Every other byte stands for itself, a zero byte and a carriage return too, so that text of any
-// records is read back to the same bytes. Reading also takes \r and \0, which are easier to type.
+// Every other byte stands for itself. Reading also takes \r and \0.
 #ifndef NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_
 #define NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_
 
@@ -24,24 +20,20 @@ void append_escaped(std::string& text, std::string_view bytes, char line_end = '
 /// Sets `bytes` to what the escaped text means; false if it has an escape that there is not.
 bool unescape(std::string_view text, std::string& bytes);
 
-/// The i-th line of a batch without the last byte of its line end. A carriage return before that is
-/// kept.
+/// The i-th line of a batch without the last byte of its line end; a carriage return is kept.
 std::string_view exact_line(const LineBatch& batch, std::size_t i);
 
-/// Appends a record as a line.
 void append_line(std::string& text, std::string_view key, std::string_view value,
                  char line_end = '\n');
 
 /// Appends a record as cdb has it; the records end with an empty line, which the caller adds.
 void append_cdb(std::string& text, std::string_view key, std::string_view value);
 
-/// Reads records as cdb has them.
 class CdbReader {
  public:
   explicit CdbReader(InputFile& input) : input_(input) {}
 
-  /// The next record; false at the empty line that ends the records. Throws CommandError that names
-  /// where the input is not as it should be.
+  /// False at the empty line that ends the records. Throws CommandError that names the bad place.
   bool next(std::string& key, std::string& value);
 
  private:

@@ -1,7 +1,5 @@
-// nestline store put, get, has and del: single records.
-//
-// A value that comes from standard input is read before the store is opened, so that nobody is
-// locked out while the command waits.
+// nestline store put, get, has and del. A value from standard input is read before the store is
+// opened, so that nobody is locked out meanwhile.
 #include <limits>
 #include <memory>
 #include <optional>
@@ -118,7 +116,6 @@ void unescape_word(std::string& word) {
   word = std::move(bytes);
 }
 
-// get and has.
 Command key_command(const char* name, const char* about, const char* footer,
                     int (*work)(const StoreGet&)) {
   const auto get = std::make_shared<StoreGet>();

@@ -1,11 +1,8 @@
-// A small exact table of hashes: which lines of a chunk occur in it before, and which lines leave
-// the window while the chunk is handled.
-//
-// Linear probing in at least eight times as many places as there can be hashes, so that a processor
-// foresees that the place of a new hash is free. A place has four bytes: the number of a hash, and
-// the number of the chunk that put it there. Whoever uses the table keeps the hashes and decides
-// which hash a number stands for; all 64 bits are compared. A place counts only if it is of the
-// present chunk, so clearing the table is counting up. The table for one chunk takes 16 KB.
+// A small exact table of hashes: which lines of a chunk occur in it before, and which leave the
+// window meanwhile. Linear probing in at least eight times as many places as hashes, so that a
+// processor foresees that a new hash finds a free place. A place has four bytes: the number of a
+// hash, whose 64 bits its owner keeps and which are all compared, and that of its chunk. Only
+// places of the present chunk count, so clearing is counting up. The table takes 16 KB.
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_CHUNK_TABLE_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_CHUNK_TABLE_H_
 
@@ -40,8 +37,7 @@ class ChunkTable {
     chunk_ = 1;
   }
 
-  /// The place of this hash, or the free place where put() may put it. `hash_of` gives the hash of
-  /// a number.
+  /// The place of this hash, or a free one for put(). `hash_of` gives the hash of a number.
   template <typename HashOf>
   Place& find(Hash hash, const HashOf& hash_of) {
     std::size_t at = hash.value >> shift_;
@@ -63,11 +59,9 @@ class ChunkTable {
   std::uint16_t chunk_ = 0;
 };
 
-/// Finds lines that occur before in their chunk.
 class ChunkRepeats {
  public:
-  /// Sets repeats[i] to 1 if an earlier line of the same chunk has the hash of line i, otherwise to
-  /// 0. Chunks are of kChunkLines lines, from the first on.
+  /// Sets repeats[i] to 1 if an earlier line of its chunk of kChunkLines has its hash, else to 0.
   void mark(std::span<const Hash> lines, std::span<std::uint8_t> repeats) {
     for (std::size_t begin = 0; begin < lines.size(); begin += kChunkLines) {
       const auto chunk = lines.subspan(begin, std::min(kChunkLines, lines.size() - begin));

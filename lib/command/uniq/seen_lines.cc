@@ -1,4 +1,3 @@
-// See seen_lines.h.
 #include "lib/command/uniq/seen_lines.h"
 
 #include <algorithm>

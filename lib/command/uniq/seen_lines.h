@@ -1,25 +1,20 @@
-// The set of lines that nestline uniq has seen, as hashes: tells new lines from seen ones, in
-// order.
+// Tells new lines from seen ones, in order. One batch of lookups finds which lines of a chunk the
+// filters have. The others are new, unless an exact table (chunk_table.h) has found them earlier in
+// the chunk. Then one batch inserts the new ones while the blocks are still in the cache. So a line
+// is compared with every line before it. Two lines of one chunk that only look alike are both new,
+// which is one error less.
 //
-// Lines come in chunks. One batch of lookups finds which lines of a chunk the filters have. The
-// others are new, unless they occur in the chunk before, which an exact table has found beforehand:
-// see chunk_table.h. Then one batch puts the new ones into the filters, which are still in the
-// cache. So a line is compared with every line before it, as if they came one by one. Two lines of
-// one chunk that only look alike are both new, which is one error less.
+// A line that the set has is always found, as no filter loses a key. Without a window nothing is
+// erased; a line without room because others look the same is found through those. With a window of
+// N, a ring holds the hashes of the last N new lines, oldest first, and the filters one copy of
+// each and nothing else: a line that is taken for a seen one is in neither; a new one goes into
+// both, or into neither without room, and is then taken for a seen one. A hash is erased when it
+// leaves the ring, so only what was inserted is erased, and copies of lines that look the same
+// stay. A line that is seen again keeps its place in the ring.
 //
-// A line that the set has is always found, as no filter loses a key:
-// - Without a window nothing is erased. A line that finds no room because its slots hold others
-//   that look the same is found through those.
-// - With a window of N, a ring holds the hashes of the last N new lines, oldest first. The filters
-//   hold one copy of each hash of the ring and nothing else: a line that is taken for a seen one is
-//   neither in the ring nor in a filter; a new one goes into both, or into neither when it finds no
-//   room, and is then taken for a seen one. A hash is erased when it leaves the ring, so only what
-//   was inserted is erased, and the copies of lines that look the same stay.
-// A line that is seen again keeps its place in the ring: what counts are the last N new lines.
-//
-// Within a chunk, a line of the ring may have left it before it comes again. So with a window the
-// exact table is filled here, and begins with the oldest hashes of the ring, in their order. A
-// chunk is no longer than the window, so no line that is new in it leaves the ring before its end.
+// Within a chunk, a line may leave the ring before it comes again. So with a window the table
+// begins with the oldest hashes of the ring, in order. A chunk is no longer than the window, so no
+// line that is new in it leaves the ring before its end.
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_LINES_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_LINES_H_
 
@@ -37,17 +32,14 @@ namespace nestline::command {
 
 class SeenLines : public SeenSet<Filter> {
  public:
-  /// Of its parts, where it has some. With a window there is one generation, and `ring` has as many
-  /// hashes as it, at most the window, oldest first. Throws std::bad_alloc, and
-  /// std::invalid_argument for a capacity that no filter has.
+  /// With a window there is one generation, and `ring` has its hashes, oldest first. Throws
+  /// std::bad_alloc, and std::invalid_argument for a capacity that no filter has.
   explicit SeenLines(const SeenOptions& options, Generations generations = {},
                      std::vector<Hash> ring = {});
 
-  /// Writes the positions of the new lines to the front of `positions`, in ascending order, and
-  /// counts them as seen from then on. It ends before a new line for which the capacity leaves no
-  /// room. `repeats` is what ChunkRepeats marks for these lines; with a window it is not used.
-  /// `positions` has room for all lines. Throws std::bad_alloc, and std::length_error when a filter
-  /// has no room.
+  /// Writes the ascending positions of new lines to `positions`, which has room for all. Ends
+  /// before a new line that the capacity has no room for. `repeats` is ChunkRepeats's, unused with
+  /// a window. Throws std::bad_alloc, and std::length_error when a filter has no room.
   Selected select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
                       std::span<std::uint32_t> positions);
 
@@ -58,23 +50,18 @@ class SeenLines : public SeenSet<Filter> {
   [[nodiscard]] std::array<std::span<const Hash>, 2> ring() const noexcept;
 
  private:
-  // The same for one chunk; the positions are those in the chunk.
   Selected select_chunk(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
                         std::span<std::uint32_t> positions);
-  // Writes the positions and hashes of the new lines to the fronts of `positions` and fresh_,
-  // without putting them into the filters. At most `room` of them.
+  // The positions and hashes of at most `room` new lines, to `positions` and fresh_; inserts none.
   Selected choose(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
                   std::uint64_t room, std::span<std::uint32_t> positions);
   // The same with a window; takes out of the ring and the filters what leaves the window.
   Selected choose_in_window(std::span<const Hash> chunk, std::span<std::uint32_t> positions);
-  // Takes the oldest hashes out of the ring and the filters.
   void forget(std::size_t count);
-  // Puts the first `count` of fresh_ into the newest generation and the ring. Takes out of fresh_
-  // and of `positions` what finds no room, and returns how many are left.
+  // Inserts the first `count` of fresh_. Takes out what has no room; returns how many are left.
   std::size_t keep(std::size_t count, std::span<std::uint32_t> positions);
   std::size_t keep_in_layer(std::size_t layer, std::size_t count,
                             std::span<std::uint32_t> positions);
-  // Where the ring has the hash of this order, counted from the oldest.
   [[nodiscard]] std::size_t ring_place(std::size_t order) const {
     const std::size_t place = oldest_ + order;
     return place < options_.window ? place : place - options_.window;

@@ -1,4 +1,3 @@
-// See seen_plan.h.
 #include "lib/command/uniq/seen_plan.h"
 
 #include <algorithm>
@@ -13,8 +12,7 @@ constexpr double kLoad = 0.8;
 constexpr double kWindowMargin = 0.75;
 constexpr unsigned kFirstBits = 22;
 
-// A width, and a rate that a filter of this width keeps when it is filled to kLoad: see
-// docs/SIZING.md.
+// A width, and a rate that it keeps when it is filled to kLoad: see docs/SIZING.md.
 struct Width {
   int bits;
   double fpr;

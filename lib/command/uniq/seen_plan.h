@@ -1,25 +1,17 @@
-// The filters that a set of lines is made of: how many, how large, how wide.
-//
-// A set is a row of generations. A line is in the set if a generation has it. With a capacity or a
-// window there is one generation, made for that number of lines. A set that grows begins with room
-// for 2^22 lines. When the newest generation is full, a larger one joins: nothing is copied, and no
-// bit of a fingerprint is lost. Generation i has room for 2^(22 + i) lines.
-//
-// The rates of the generations add up. Generation i has the share 4 / ((i + 4) * (i + 5)) of the
-// wanted rate. The shares of all generations, however many there will be, add up to 1, and they
-// fall slowly, because the newest generations have most of the lines.
+// The filters that a set of lines is made of. A line is in the set if one of its generations has
+// it. With a capacity or a window there is one. A set that grows begins with room for 2^22 lines;
+// when the newest generation is full, a larger one joins: nothing is copied, and no bit of a
+// fingerprint is lost. Generation i has room for 2^(22 + i) lines, and the share 4 / ((i + 4) * (i
+// + 5)) of the wanted rate. The shares of all generations add up to 1, and fall slowly, because the
+// newest have most of the lines.
 //
 // A generation has one layer or two. 16 bits err at 0.00006 at best without waste. Where less is
-// wanted, a second filter, with a hash that has nothing to do with the first, must have the line
-// too: the rates multiply.
+// wanted, a second filter, with an unrelated hash, must have the line too: the rates multiply.
 //
-// The load is 0.8: inserts take less than half the time that they take at 0.95, for a fifth more
-// memory. Erasing and inserting for ever raises the rate, by up to a quarter at this load, so a
-// window's filters are made for three quarters of the wanted rate.
-//
-// A set that forgets by the clock (within) has expiring filters, of 8 and 12 bits. Their rate at
-// this load stays what it is while keys come and die. Where 12 bits do not meet it, there are two
-// layers.
+// The load is 0.8: inserts take less than half the time of 0.95, for a fifth more memory. Erasing
+// and inserting for ever raises the rate by up to a quarter, so a window's filters are made for
+// three quarters of it. A set that forgets by the clock has expiring filters of 8 and 12 bits,
+// whose rate stays the same at this load. Where 12 bits do not meet it, there are two layers.
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_PLAN_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_PLAN_H_
 
@@ -32,7 +24,6 @@
 
 namespace nestline::command {
 
-/// What a set of lines is made for.
 struct SeenOptions {
   std::uint64_t capacity = 0;  ///< Lines it must hold at most; 0: it grows.
   std::uint64_t window = 0;    ///< Lines after which the oldest is forgotten; 0: never.
@@ -43,15 +34,13 @@ struct SeenOptions {
   friend bool operator==(const SeenOptions&, const SeenOptions&) = default;
 };
 
-/// A generation whose layers are made with these: Options, or ExpiringOptions in a set that forgets
-/// by the clock.
+/// Of layers with Options, or ExpiringOptions in a set that forgets by the clock.
 template <typename LayerOptions>
 struct GenerationPlan {
   std::uint64_t capacity;            ///< Lines after which the next generation begins.
   std::vector<LayerOptions> layers;  ///< One or two. A line is in the generation if all have it.
 };
 
-/// How far the selection of new lines came.
 struct Selected {
   std::size_t fresh;  ///< New lines.
   std::size_t taken;  ///< Lines handled: all, unless the capacity is used up.
@@ -67,11 +56,9 @@ inline constexpr std::uint64_t kMostWithin = 36525 * std::uint64_t{86'400'000'00
 /// Generations that a set may have: the last has room for 2^40 lines.
 inline constexpr unsigned kMaxGenerations = 19;
 
-/// The lowest rate that can be promised.
 double least_fpr(const SeenOptions& options);
 
-/// The generation of this number, counted from 0, of Options or ExpiringOptions. The rate must not
-/// be below least_fpr().
+/// The generation of this number, from 0. The rate must not be below least_fpr().
 template <typename LayerOptions>
 GenerationPlan<LayerOptions> plan_generation(const SeenOptions& options, unsigned number);
 

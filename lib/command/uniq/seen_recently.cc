@@ -1,4 +1,3 @@
-// See seen_recently.h.
 #include "lib/command/uniq/seen_recently.h"
 
 #include <algorithm>

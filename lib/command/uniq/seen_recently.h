@@ -1,13 +1,8 @@
-// The set of lines that nestline uniq --within has seen: tells lines that were not seen for a while
-// from the others, in order.
-//
-// A line goes into the filters of the newest generation, whether it is new or not, and is new if it
-// was alive neither there nor in an older one. So a line that is seen again is remembered for a
-// whole while from then on, and an older generation gets no more lines: when its last one is dead,
-// it is dropped. A new generation begins when the newest one is full, and is twice as large. With a
-// capacity there is only one.
-//
-// Time is a number of ticks, of which a while has kTicks. TickClock makes them of the clock.
+// Tells lines that were not seen for a while from the others. A line goes into the newest
+// generation in any case, and is new if it was alive neither there nor in an older one: so a line
+// that is seen again is remembered for a whole while. An older generation gets no more lines and is
+// dropped when its last one is dead. A new one, twice as large, begins when the newest is full.
+// With a capacity there is only one. A while has kTicks ticks.
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
 
@@ -30,7 +25,6 @@ class SeenRecently : public SeenSet<ExpiringFilter> {
   explicit SeenRecently(const SeenOptions& options, Generations generations = {})
       : SeenSet(options, std::move(generations)) {}
 
-  /// Moves time on.
   void advance(std::uint64_t ticks);
 
   /// As SeenLines::select_new.
@@ -39,8 +33,7 @@ class SeenRecently : public SeenSet<ExpiringFilter> {
  private:
   // Lines for which the newest generation has room.
   std::uint64_t room();
-  // Puts the lines into the newest generation and sets new_: which of them were not in it. There
-  // are at most as many as there is room for.
+  // Puts at most room() lines into the newest generation, and sets new_: which were not in it.
   void put(std::span<const Hash> lines);
   void put_elsewhere(Hash line);
 
@@ -50,7 +43,6 @@ class SeenRecently : public SeenSet<ExpiringFilter> {
   std::vector<Outcome> outcomes_ = std::vector<Outcome>(kChunkLines);
 };
 
-/// Counts the ticks of a while.
 class TickClock {
  public:
   /// In a tick that began `into` ago.

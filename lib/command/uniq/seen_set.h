@@ -24,14 +24,12 @@ struct Generation {
   std::uint64_t capacity;
   std::vector<Layer> layers;
 
-  /// Lines in it. With two layers perhaps a few less, as a new line can look like one that a layer
-  /// has.
+  /// Lines in it; with two layers perhaps a few less, as a new line can look like another.
   [[nodiscard]] std::uint64_t size() const {
     return std::max(layers.front().size(), layers.back().size());
   }
 };
 
-/// Generations, oldest first, of Filter or ExpiringFilter.
 template <typename Layer>
 class SeenSet {
  public:
@@ -40,7 +38,6 @@ class SeenSet {
 
   [[nodiscard]] const SeenOptions& options() const noexcept { return options_; }
   [[nodiscard]] const Generations& generations() const noexcept { return generations_; }
-  /// Lines in the set.
   [[nodiscard]] std::uint64_t size() const {
     std::uint64_t sum = 0;
     for (const auto& generation : generations_) sum += generation.size();
@@ -55,7 +52,6 @@ class SeenSet {
   }
 
  protected:
-  /// Begins with one generation where there is none.
   SeenSet(const SeenOptions& options, Generations generations)
       : options_(options), generations_(std::move(generations)) {
     if (generations_.empty()) add_generation();
@@ -74,7 +70,6 @@ class SeenSet {
     generations_.push_back(std::move(generation));
   }
 
-  /// The lines of a chunk as keys of this layer.
   KeySpan keys_of(std::size_t layer, std::span<const Hash> lines) {
     if (layer == 0) return lines;
     std::ranges::transform(lines, seconds_.begin(), &Hash::value);

@@ -1,12 +1,8 @@
-// See state.h.
-//
-// The file of a set that forgets by the clock has the time at which the present tick began, by the
-// system's clock: the time between two runs counts. If that clock has gone back meanwhile, no time
-// has passed, so that no line is forgotten too early; and the next file has the new time.
-//
-// Numbers and ring are the frame, in which the files of the filters lie. A filter has checksums of
-// its own; the last number is that of the frame, in which each filter counts with its keys, its
-// seed and its memory.
+// The file of a set that forgets by the clock has the system's time at the start of the present
+// tick: time between runs counts. If that clock went back, no time has passed, so that no line is
+// forgotten too early. Numbers and ring are the frame of the filters' files. Each filter has
+// checksums of its own; the last number is the frame's, in which each filter counts with its keys,
+// seed and memory.
 #include "lib/command/uniq/state.h"
 
 #include <fcntl.h>
@@ -59,7 +55,6 @@ class Writer {
     std::visit([this](const auto& either) { set(either); }, lines.either());
   }
 
-  // A checksum of all numbers so far.
   void check() { number(checksum(frame_)); }
 
  private:
@@ -115,7 +110,6 @@ class Reader {
     throw FormatError(file_, offset, cause);
   }
 
-  // The next number, which must be in this range.
   std::uint64_t number(std::uint64_t least, std::uint64_t most, const char* cause) {
     std::array<std::byte, sizeof(std::uint64_t)> bytes{};
     const std::uint64_t offset = input_.bytes();

@@ -1,5 +1,4 @@
-// What nestline uniq has seen, and the file that keeps it from one run to the next. docs/FORMAT.md
-// has the bytes of the file.
+// What nestline uniq has seen, and the file that keeps it (bytes: docs/FORMAT.md).
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 
@@ -24,10 +23,8 @@ class LineSet {
   /// As SeenLines::select_new.
   Selected select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
                       std::span<std::uint32_t> positions);
-  /// Moves time on, for a set that forgets by the clock.
   void advance(std::uint64_t ticks);
 
-  /// Lines in the set.
   [[nodiscard]] std::uint64_t size() const {
     return std::visit([](const auto& lines) { return lines.size(); }, either_);
   }
@@ -41,7 +38,6 @@ class LineSet {
 };
 
 struct UniqState {
-  /// Nothing has been seen yet.
   UniqState(const SeenOptions& wanted, bool repeated) : options(wanted), seen(wanted) {
     if (repeated) again.emplace(wanted);
     if (wanted.within > 0) clock.emplace(tick());
@@ -53,7 +49,6 @@ struct UniqState {
   [[nodiscard]] std::chrono::nanoseconds tick() const {
     return std::chrono::nanoseconds(options.within / SeenRecently::kTicks);
   }
-  /// Forgets what was not seen for as long as the options want.
   void forget();
 
   SeenOptions options;
@@ -62,15 +57,13 @@ struct UniqState {
   std::optional<TickClock> clock;  ///< Of a set that forgets by the clock.
 };
 
-/// Makes the file, empty, if there is none, so that there is something to lock. Throws CommandError
-/// when save_state would fail.
+/// Makes the file if there is none, so that there is something to lock. Throws as save_state.
 void prepare_state(const std::string& file);
 
 /// Whether the file begins as a state does. False for a file that cannot be read.
 bool is_state(const std::string& file);
 
-/// The state in the file; none if the file is empty. Throws FormatError, std::system_error,
-/// std::bad_alloc.
+/// None if the file is empty. Throws FormatError, std::system_error, std::bad_alloc.
 std::optional<UniqState> load_state(const std::string& file);
 
 /// Replaces the file in one step. Throws std::system_error.

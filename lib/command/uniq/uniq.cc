@@ -1,18 +1,14 @@
-// nestline uniq: prints the lines that were not seen before, in order.
-//
-// A pipeline of three stages, each in order, on at most three threads: the first reads and
-// hashes a batch of lines, seen_lines.h tells new lines from seen ones, and the new ones are
-// printed. The output is flushed when no batch is on its way, so before the command waits for more
+// nestline uniq: prints the lines that were not seen before, in order. A pipeline of three stages
+// on at most three threads: reading and hashing a batch, choosing its new lines (seen_lines.h),
+// printing. The output is flushed when no batch is on its way, so before the command waits for more
 // input, and after all lines of a read, so that a source that never pauses does not hold it back.
 //
-// With -d the lines that the first set has seen go through a second set, which lets each of them
-// pass once. Its hashes are hashes of the first one's, so that lines which look alike in one set do
-// not in the other.
+// With -d the seen lines go through a second set, which lets each pass once. Its hashes are hashes
+// of the first one's, so that lines which look alike in one set do not in the other.
 //
-// The state of a run counts exactly the lines that were printed, or dropped in favour of a printed
-// one: it is saved when all output has been written. When the reader of a pipe goes away, or the
-// command is killed, the file stays as it was. SIGINT, SIGTERM and SIGHUP end the input instead, so
-// that a run over an endless input can be ended.
+// The state counts exactly the lines that were printed, or dropped in favour of a printed one: it
+// is saved when all output has been written. When the reader of a pipe goes away, or the command is
+// killed, the file stays as it was. SIGINT, SIGTERM and SIGHUP end an endless input instead.
 #include <tbb/global_control.h>
 #include <tbb/parallel_pipeline.h>
 
@@ -117,8 +113,7 @@ UniqState begin(const UniqArguments& arguments) {
   return std::move(*kept);
 }
 
-// A batch of lines on its way through the pipeline, in memory of its own, so that the next batch
-// can be read meanwhile; or why an input could not be read.
+// A batch of lines in memory of its own, so that the next can be read meanwhile; or an error.
 struct Batch {
   std::optional<CommandError> error;  // then there are no lines
   LineBatch batch;                    // of the memory below
@@ -132,12 +127,10 @@ struct Batch {
   std::size_t chosen = 0;
 };
 
-// Chooses the lines to print.
 class Chooser {
  public:
   explicit Chooser(UniqState& state) : state_(state) {}
 
-  // Once full() is true, this chooses none.
   void choose(Batch& batch) {
     const std::span<const Hash> lines = batch.hashes;
     batch.chosen = 0;
@@ -185,7 +178,6 @@ class Chooser {
   ChunkRepeats chunk_repeats_;
 };
 
-// Reads, chooses and prints.
 class Pipeline {
  public:
   Pipeline(const UniqArguments& arguments, UniqState& state, WakePipe& wake)
@@ -198,8 +190,7 @@ class Pipeline {
         progress_("uniq", reader_.total_bytes(),
                   arguments.count_only || !is_terminal(STDOUT_FILENO)) {}
 
-  // Up to the end of the input, or until the capacity is used up. Throws CommandError when the
-  // output cannot be written, and what SeenLines throws.
+  // Throws CommandError when the output cannot be written, and what SeenLines throws.
   void run() {
     constexpr auto kInOrder = tbb::filter_mode::serial_in_order;
     const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, kStages);
@@ -216,7 +207,6 @@ class Pipeline {
   }
 
   [[nodiscard]] std::uint64_t printed() const noexcept { return printed_; }
-  // Whether an input could not be read.
   [[nodiscard]] bool failed() const noexcept { return failed_; }
   [[nodiscard]] bool full() const noexcept { return chooser_.full(); }
 
@@ -235,7 +225,6 @@ class Pipeline {
     return &batch;
   }
 
-  // Gets the next lines, in place of what the batch has; false at the end.
   bool read(Batch& to) {
     LineBatch from;
     to.error.reset();

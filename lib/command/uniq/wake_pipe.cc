@@ -1,4 +1,3 @@
-// See wake_pipe.h.
 #include "lib/command/uniq/wake_pipe.h"
 
 #include <fcntl.h>

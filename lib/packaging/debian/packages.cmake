@@ -1,6 +1,5 @@
-# Debian packages by cpack: one for each install component. scripts/package configures, builds and runs
-# cpack; stage.cmake adds to the installed files what Debian wants. Included by
-# lib/packaging/CMakeLists.txt.
+# Debian packages by cpack, one for each install component. scripts/package runs it; stage.cmake
+# adds what Debian wants.
 set(debian ${CMAKE_CURRENT_SOURCE_DIR}/debian)
 
 # The changelog has the version of the packages, and its last change their date.

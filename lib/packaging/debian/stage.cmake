@@ -1,8 +1,6 @@
-# Adds to the files that cpack has installed for each package what Debian wants in it, and finds out on
-# which libraries it depends. Runs in cpack, before the packages are made.
-#
-# CPack could call dpkg-shlibdeps itself, but would then write scripts that call ldconfig, which Debian
-# does by a trigger.
+# Adds what Debian wants to each package's files before cpack makes the packages, and finds the
+# libraries that it depends on. CPack's own call of dpkg-shlibdeps would write scripts for ldconfig,
+# which Debian does by a trigger.
 cmake_policy(VERSION 3.21)
 if(NOT CPACK_NESTLINE_SHARED OR NOT CPACK_PACKAGING_INSTALL_PREFIX STREQUAL "/usr")
   message(FATAL_ERROR "Debian packages need BUILD_SHARED_LIBS=ON and CMAKE_INSTALL_PREFIX=/usr. Run "

@@ -1,6 +1,5 @@
-# Manual pages and completion of arguments, made from the help of the command that was just built. They
-# are left out where it cannot run here, or where Python is missing. Included by
-# lib/packaging/CMakeLists.txt.
+# Manual pages and completion, made from the help of the command that was just built. They are left
+# out where it cannot run here, or where Python is missing.
 find_package(Python3 3.9 QUIET COMPONENTS Interpreter)
 if(NOT TARGET Python3::Interpreter OR (CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR))
   message(STATUS "nestline: without manual pages (Python not found, or built for another processor)")
