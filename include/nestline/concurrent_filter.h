@@ -29,7 +29,7 @@
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 class ConcurrentFilter;
 
@@ -224,6 +224,6 @@ class NESTLINE_EXPORT ConcurrentFilter {
 /// Saves a snapshot, which needs memory. Throws also std::logic_error inside a section.
 NESTLINE_EXPORT void save(const ConcurrentFilter& filter, const Output& to);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_CONCURRENT_FILTER_H_

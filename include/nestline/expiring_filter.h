@@ -34,7 +34,7 @@
 #include "nestline/io.h"
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 /// What an ExpiringFilter is made for.
 struct ExpiringOptions {
@@ -268,6 +268,6 @@ class NESTLINE_EXPORT ExpiringClock {
   std::mutex catching_up_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_EXPIRING_FILTER_H_

@@ -27,7 +27,7 @@
 #include "nestline/outcome.h"
 #include "nestline/reader.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 namespace internal {
 struct Blocks;  // what every filter is made of: lib/filter/blocks.h
@@ -280,6 +280,6 @@ class NESTLINE_EXPORT Filter {
 /// Writes the filter: see Output. Throws std::system_error, std::bad_alloc.
 NESTLINE_EXPORT void save(const Filter& filter, const Output& to);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_FILTER_H_

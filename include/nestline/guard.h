@@ -62,7 +62,7 @@
 #include "nestline/io.h"
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 /// What a lookup may return: bool, a pointer or std::optional; not an error code, whose 0 may mean
 /// success.
@@ -355,6 +355,6 @@ class Guard {
   std::unordered_multiset<std::uint64_t> taken_;  // during fill: to be taken when it ends
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_GUARD_H_

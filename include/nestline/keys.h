@@ -17,7 +17,7 @@
 
 #include "nestline/export.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 /// A key that the caller has hashed already. All 64 bits are used as they are, so the hash must be
 /// well mixed: a counter or a pointer used as a hash gives a filter that is full early and often
@@ -228,6 +228,6 @@ class KeySpan {
   std::variant<Integers, Hashes, Strings, OwnedStrings, Unsigned32, Signed32, OtherIntegers> keys_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_KEYS_H_

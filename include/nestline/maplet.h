@@ -32,7 +32,7 @@
 #include "nestline/io.h"
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 /// What a new Maplet should be able to hold.
 struct MapletOptions {
@@ -193,6 +193,6 @@ class NESTLINE_EXPORT MappedMaplet {
   internal::OwnedState<State> state_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_MAPLET_H_

@@ -17,7 +17,7 @@
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 namespace internal {
 class Mapped;  // lib/file/mapped.h
@@ -126,6 +126,6 @@ class NESTLINE_EXPORT MappedFilter {
   internal::KeyHasher hash_of_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_MAPPED_FILTER_H_

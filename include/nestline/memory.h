@@ -25,7 +25,7 @@
 
 #include "nestline/export.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 /// A resource whose allocate gives bytes that are all 0, as fresh pages from the system are. Derive
 /// from it where that is so: then the library writes no zeros, and pages take memory only when they
@@ -39,6 +39,6 @@ class NESTLINE_EXPORT ZeroedMemory : public std::pmr::memory_resource {};
 /// your own may pass its calls on to it. Lives as long as the process. Safe in any thread.
 NESTLINE_EXPORT ZeroedMemory& mapped_memory() noexcept;
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_MEMORY_H_

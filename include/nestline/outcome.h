@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 /// How an insert ended. Outcome{}, 0, has none of these names: it is not decided yet.
 enum class Outcome : std::uint8_t {
@@ -26,6 +26,6 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
   explicit operator bool() const noexcept { return outcome == Outcome::stored; }
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_OUTCOME_H_

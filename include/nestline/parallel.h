@@ -18,11 +18,11 @@
 #include "nestline/filter.h"
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 class MappedFilter;  // <nestline/mapped_filter.h>, which is not needed by those who have none
 }
 
-namespace nestline::parallel {
+namespace nestline::inline v0_2::parallel {
 
 /// Thrown when the caller's task group was cancelled before all keys were done: no function here
 /// returns a partial result as if it were complete.
@@ -65,6 +65,6 @@ NESTLINE_EXPORT std::size_t select(const MappedFilter& filter, KeySpan keys,
 NESTLINE_EXPORT std::size_t erase(ConcurrentFilter& filter, KeySpan keys,
                                   std::span<std::uint8_t> erased = {});
 
-}  // namespace nestline::parallel
+}  // namespace nestline::inline v0_2::parallel
 
 #endif  // NESTLINE_PARALLEL_H_

@@ -15,7 +15,7 @@
 #include "nestline/internal/home.h"
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 /// Looks keys up in a Filter, with the answers of its may_contain. Trivially copyable; copies may
 /// be used by any number of threads, each its own or all the same one.
@@ -55,6 +55,6 @@ class Reader {
 };
 static_assert(std::is_trivially_copyable_v<Reader>);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_READER_H_

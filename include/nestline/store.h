@@ -27,7 +27,7 @@
 #include "nestline/internal/owned_state.h"
 #include "nestline/outcome.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace internal {
 struct Manifests;  // for store_files.h
 }
@@ -240,6 +240,6 @@ NESTLINE_EXPORT StoreReport verify_store(const std::filesystem::path& folder);
 /// have the store open for writing: throws StoreError then, and as verify_store does.
 NESTLINE_EXPORT StoreReport repair_store(const std::filesystem::path& folder);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_STORE_H_

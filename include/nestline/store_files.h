@@ -16,7 +16,7 @@
 #include "nestline/export.h"
 #include "nestline/store.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 /// How put_file cuts: pieces of so many bytes, or one for each line, at most so long.
 struct FilePieces {
@@ -48,6 +48,6 @@ NESTLINE_EXPORT bool erase_file(Store& store, std::string_view name);
 /// All files, in the order of their names.
 [[nodiscard]] NESTLINE_EXPORT std::vector<StoredFile> list_files(const Store& store);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_STORE_FILES_H_

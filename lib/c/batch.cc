@@ -11,7 +11,7 @@
 #include "nestline/keys.h"
 #include "nestline/nestline.h"
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 namespace {
 
 // Bitmaps are filled part by part.
@@ -72,7 +72,7 @@ std::size_t select_strings(const AnyFilter& one, const Keys& keys,
 }
 
 }  // namespace
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 using nestline::ConcurrentFilter;

@@ -9,7 +9,7 @@
 #include <span>
 #include <string_view>
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 namespace {
 
 constexpr const char* kNoMemory = "there is not enough memory";
@@ -56,4 +56,4 @@ void set_caught_error(const char** error) noexcept {
   }
 }
 
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c

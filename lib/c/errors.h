@@ -10,7 +10,7 @@
 #ifndef NESTLINE_LIB_C_ERRORS_H_
 #define NESTLINE_LIB_C_ERRORS_H_
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 
 // Thrown for wrong arguments from a C caller; the sentence is a literal.
 struct Refusal {
@@ -61,6 +61,6 @@ bool visited(const char** error, Work&& work) noexcept {
   });
 }
 
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c
 
 #endif  // NESTLINE_LIB_C_ERRORS_H_

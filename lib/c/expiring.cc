@@ -12,7 +12,7 @@ struct nestline_expiring_clock {
   nestline::ExpiringClock clock;
 };
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 namespace {
 
 static_assert(sizeof(nestline_expiring_options) == sizeof(std::size_t) + 4 * 8 + 2 * sizeof(int),
@@ -28,7 +28,7 @@ ExpiringOptions options_of(const nestline_expiring_options* given) {
 }
 
 }  // namespace
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 using nestline::ExpiringFilter;

@@ -17,7 +17,7 @@
 #include "nestline/nestline.h"
 #include "nestline/version.h"
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 namespace {
 
 static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 5 * 8 + 2 * sizeof(int),
@@ -64,7 +64,7 @@ const MappedFilter* mapped_in(const nestline_filter* filter) {
 }
 
 }  // namespace
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 using nestline::ConcurrentFilter;

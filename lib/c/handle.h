@@ -32,7 +32,7 @@ struct nestline_maplet {
   std::variant<nestline::Maplet, nestline::MappedMaplet> kind;
 };
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 
 // nestline_outcome_of tells why a key or a pair found no place by the address of the sentence.
 inline constexpr char kFull[] = "the filter is full: no room can be made for the key";
@@ -257,6 +257,6 @@ void hand_out(Struct made, Struct* to, const char* wrong_size) {
   std::memcpy(to, &made, sizeof(Struct));
 }
 
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c
 
 #endif  // NESTLINE_LIB_C_HANDLE_H_

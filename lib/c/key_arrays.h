@@ -17,7 +17,7 @@
 #include "nestline/keys.h"
 #include "nestline/nestline.h"
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 
 // Keys of a part: 16 KiB of stack. Starting a new batch of the filter for each costs little.
 inline constexpr std::size_t kPart = 1024;
@@ -150,6 +150,6 @@ class Keys {
   nestline_keys given_;
 };
 
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c
 
 #endif  // NESTLINE_LIB_C_KEY_ARRAYS_H_

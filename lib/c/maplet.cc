@@ -13,7 +13,7 @@
 #include "nestline/keys.h"
 #include "nestline/nestline_maplet.h"
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 namespace {
 
 static_assert(sizeof(nestline_maplet_options) == sizeof(std::size_t) + 3 * 8,
@@ -71,7 +71,7 @@ void content(const nestline_maplet* maplet, Visit&& visit) {
 }
 
 }  // namespace
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 using nestline::Maplet;

@@ -10,7 +10,7 @@
 #include "nestline/mapped_filter.h"
 #include "nestline/nestline.h"
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 namespace {
 
 // Changes a filter of one of these kinds: make(filter) returns an Inserted.
@@ -72,7 +72,7 @@ bool erase(nestline_filter* filter, MakeKey&& key, const char** error) {
 }
 
 }  // namespace
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 using nestline::ConcurrentFilter;

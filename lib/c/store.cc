@@ -21,7 +21,7 @@ struct nestline_store_batch {
   nestline::Store::Batch batch;
 };
 
-namespace nestline::c {
+namespace nestline::inline v0_2::c {
 namespace {
 
 static_assert(sizeof(nestline_store_options) == sizeof(std::size_t) + 3 * 8 + 6 * 4 &&
@@ -92,7 +92,7 @@ void hand_out_report(const StoreReport& report, nestline_store_report* to,
 }
 
 }  // namespace
-}  // namespace nestline::c
+}  // namespace nestline::inline v0_2::c
 
 using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
 using nestline::Store;

@@ -4,7 +4,7 @@
 
 #include "lib/cluster/reply.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 std::optional<std::uint16_t> parse_port(std::string_view text) {
@@ -121,4 +121,4 @@ std::optional<Address> parse_redirection(std::string_view text, const Address& f
   return Address{host.empty() || host == "?" ? from.host : std::string(host), *port};
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 inline constexpr std::uint16_t kStandardPort = 6379;
 
@@ -34,6 +34,6 @@ ServerUrl parse_server(std::string_view text);  ///< std::invalid_argument, with
 /// no brackets. An empty host means that of `from`, which sent the reply.
 std::optional<Address> parse_redirection(std::string_view text, const Address& from);
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_ADDRESS_H_

@@ -4,7 +4,7 @@
 
 #include "lib/cluster/transfer.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 constexpr std::size_t kHashesAtOnce = 65536;  // in one command: about a millisecond of its server
@@ -122,4 +122,4 @@ std::uint64_t run_batch(Session& session, KeySplit& split, const BatchCommand& c
   return sum;
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

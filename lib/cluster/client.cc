@@ -4,7 +4,7 @@
 #include <numeric>
 #include <stdexcept>
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 Client::Client(const ClusterOptions& options)
     : timeout_(options.timeout), login_{options.user, options.password} {
@@ -111,4 +111,4 @@ bool Client::place(std::size_t number) {
   return true;
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

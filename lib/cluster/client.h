@@ -30,7 +30,7 @@
 #include "lib/cluster/slot_map.h"
 #include "nestline/cluster.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 using Clock = std::chrono::steady_clock;
 
@@ -162,6 +162,6 @@ class Client {
   Clock::time_point now_;
 };
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_CLIENT_H_

@@ -10,7 +10,7 @@
 #include "lib/place/parts.h"
 #include "lib/redis/value/image.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace cluster {
 namespace {
 
@@ -281,4 +281,4 @@ unsigned ClusterFilter::part_of(Key key) const noexcept {
   return nestline::part_of(hash_key(key, seed()).value, parts());
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

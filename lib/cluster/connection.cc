@@ -13,7 +13,7 @@
 #include <memory>
 #include <system_error>
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 constexpr std::size_t kMaxAtOnce = std::size_t{1} << 18;
@@ -203,4 +203,4 @@ std::optional<Reply> Connection::receive() {
   return awaits_login_ ? std::nullopt : reader_.next();
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

@@ -16,7 +16,7 @@
 #include "lib/cluster/reply.h"
 #include "lib/cluster/tls.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 /// What goes first on a connection. No password: nothing.
 struct Login {
@@ -106,6 +106,6 @@ class Connection {
   ReplyReader reader_;
 };
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_CONNECTION_H_

@@ -9,7 +9,7 @@
 
 #include "nestline/version.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 constexpr std::uint64_t kMinPartCapacity = 4;                       // of CF.RESERVE
@@ -147,4 +147,4 @@ FoundDescriptor decode_fields(const Reply& reply) {
   return found;
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

@@ -28,7 +28,7 @@
 #include "lib/redis/value/generation_plan.h"
 #include "nestline/filter.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 inline constexpr std::uint32_t kMaxParts = 16384;
 inline constexpr std::string_view kFormat = "1";
@@ -84,6 +84,6 @@ FoundDescriptor decode_fields(const Reply& reply);  ///< HGETALL's; leaves out f
 redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items);
 std::string text_of(double number);  ///< the shortest decimal fraction that reads back as it
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_DESCRIPTOR_H_

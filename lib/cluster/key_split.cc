@@ -8,7 +8,7 @@
 #include "lib/place/hash.h"
 #include "lib/place/parts.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 namespace {
 
@@ -65,4 +65,4 @@ void HashesByPart::append(KeySpan keys) {
   size_ += keys.size();
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

@@ -10,7 +10,7 @@
 
 #include "nestline/keys.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 inline constexpr std::size_t kKeysAtOnce = std::size_t{1} << 22;  ///< with positions: some 90 MiB
 
@@ -60,6 +60,6 @@ class HashesByPart {
   std::vector<std::deque<std::uint64_t>> hashes_;  // of each part
 };
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_KEY_SPLIT_H_

@@ -9,7 +9,7 @@
 
 #include "lib/cluster/transfer.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 bool is_same_cluster(Session& one, Session& other) {
@@ -125,4 +125,4 @@ void merge(Session& target, Session& source) {
   if (!source.is_current()) replaced(source);
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

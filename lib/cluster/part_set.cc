@@ -33,7 +33,7 @@
 #include "lib/redis/value/generation_plan.h"
 #include "nestline/format_error.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 constexpr std::array<unsigned char, 8> kMagic = {0x8e, 'N', 'C', 'L', 0x0d, 0x0a, 0x1a, 0x0a};
@@ -220,9 +220,9 @@ void write_copy(const std::filesystem::path& path, const PartSet& parts) {
 
 PartSet read_copy(const std::filesystem::path& path) { return Reader(path).read(); }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 ClusterCopy::ClusterCopy(internal::OwnedState<State> state) noexcept : state_(std::move(state)) {}
 ClusterCopy::ClusterCopy(ClusterCopy&& other) noexcept = default;
@@ -246,4 +246,4 @@ double ClusterCopy::fpr() const noexcept { return state_->parts.descriptor().fpr
 std::uint64_t ClusterCopy::capacity() const noexcept { return state_->parts.descriptor().capacity; }
 std::size_t ClusterCopy::memory_bytes() const noexcept { return state_->parts.memory_bytes(); }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -14,7 +14,7 @@
 #include "lib/redis/value/value.h"
 #include "nestline/cluster.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 /// Thread safety: const members may run together; nothing else.
 class PartSet {
@@ -43,14 +43,14 @@ void write_copy(const std::filesystem::path& path, const PartSet& parts);
 /// Throws FormatError, std::system_error, std::bad_alloc. Takes as much memory as the file, about.
 PartSet read_copy(const std::filesystem::path& path);
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 struct ClusterCopy::State {
   cluster::PartSet parts;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_CLUSTER_PART_SET_H_

@@ -4,7 +4,7 @@
 
 #include <new>
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 struct FreeReply {
@@ -94,4 +94,4 @@ std::string encode_command_before(std::initializer_list<std::string_view> argume
   return encode(arguments, 1) + "$" + std::to_string(payload) + "\r\n";
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

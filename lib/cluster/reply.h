@@ -15,7 +15,7 @@
 
 struct redisReader;
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 struct Reply {
   enum class Kind : std::uint8_t { nil, status, error, integer, bulk, array };
@@ -73,6 +73,6 @@ std::string encode_command(const std::vector<std::string>& arguments);
 std::string encode_command_before(std::initializer_list<std::string_view> arguments,
                                   std::size_t payload);
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_REPLY_H_

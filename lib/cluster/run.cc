@@ -6,7 +6,7 @@
 
 #include "lib/cluster/client.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 // What is on the way to one node: enough to keep it busy.
@@ -366,4 +366,4 @@ void Client::fail_at(const Node& node, std::size_t number, const std::string& wh
   fail(number, "the node " + to_text(node.address) + " " + why);
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

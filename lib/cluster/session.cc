@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 // What a node lacks that does not know one of our commands.
@@ -234,4 +234,4 @@ void Session::wait_for_replicas(std::span<const Request> requests,
   }
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

@@ -18,7 +18,7 @@
 #include "lib/cluster/client.h"
 #include "lib/cluster/descriptor.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 class Session {
  public:
@@ -96,6 +96,6 @@ class Session {
   std::vector<std::string> labels_;
 };
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_SESSION_H_

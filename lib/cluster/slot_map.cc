@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 unsigned slot_of(std::string_view key) {
   const std::size_t open = key.find('{');
@@ -62,4 +62,4 @@ std::uint16_t SlotMap::number_of(const Address& node) {
   return number;
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

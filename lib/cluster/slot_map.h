@@ -11,7 +11,7 @@
 #include "lib/cluster/address.h"
 #include "lib/cluster/reply.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 inline constexpr unsigned kSlots = 16384;
 
@@ -41,6 +41,6 @@ class SlotMap {
   std::array<std::uint16_t, kSlots> owner_;
 };
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_SLOT_MAP_H_

@@ -10,7 +10,7 @@
 #include <climits>
 #include <new>
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 std::string reason() {
@@ -133,4 +133,4 @@ bool TlsSession::read(std::string& plain) {
   }
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

@@ -11,7 +11,7 @@ struct ssl_ctx_st;
 struct ssl_st;
 struct bio_st;
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 /// A sentence without its subject: "does not show a certificate that is trusted: ...".
 struct TlsError : std::runtime_error {
@@ -61,6 +61,6 @@ class TlsSession {
   bool verify_;
 };
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_TLS_H_

@@ -22,7 +22,7 @@
 
 #include "lib/redis/value/value.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 namespace {
 
 constexpr std::uint64_t kLeftFor = 600'000;  // ms
@@ -406,4 +406,4 @@ PartSet download(Session& session) {
   }
 }
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster

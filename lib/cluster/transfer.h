@@ -14,7 +14,7 @@
 #include "lib/cluster/session.h"
 #include "nestline/cluster.h"
 
-namespace nestline::cluster {
+namespace nestline::inline v0_2::cluster {
 
 // ClusterFilter's. They throw ClusterError, std::bad_alloc, and merge std::invalid_argument.
 void upload(Session& session, const PartSet& parts, Upload how);
@@ -53,6 +53,6 @@ std::optional<std::uint64_t> spread_bits(std::string_view bits,
 
 void unlink_parts(Session& session, std::uint64_t epoch);  ///< throws ClusterError
 
-}  // namespace nestline::cluster
+}  // namespace nestline::inline v0_2::cluster
 
 #endif  // NESTLINE_LIB_CLUSTER_TRANSFER_H_

@@ -17,7 +17,7 @@
 #include "lib/command/uniq/state.h"
 #include "nestline/io.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 // lib/CMakeLists.txt says which commands the program has.
@@ -113,6 +113,6 @@ int main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 int main(int argc, char** argv) { return nestline::command::main(argc, argv); }

@@ -13,7 +13,7 @@
 #include "lib/filter/blocks.h"
 #include "nestline/concurrent_filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 using State = ConcurrentFilter::State;
@@ -113,4 +113,4 @@ std::size_t ConcurrentFilter::look_up(KeySpan keys, const internal::Answers& ans
   return batch::look_up(LookupBesideWriters{*state_}, keys, state_->seed, answers);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -9,7 +9,7 @@
 #include "lib/filter/blocks.h"
 #include "lib/filter/growth.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 using State = ConcurrentFilter::State;
@@ -270,4 +270,4 @@ std::size_t ConcurrentFilter::memory_bytes() const noexcept {
   return state_->shape().memory_bytes();
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

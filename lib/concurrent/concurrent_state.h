@@ -39,7 +39,7 @@
 #include "lib/place/locking.h"
 #include "nestline/concurrent_filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // How many keys a ConcurrentFilter holds, counted by many threads without waiting for each other.
 //
@@ -361,6 +361,6 @@ Outcome insert_or_grow(ConcurrentFilter::State& state, bool adds, Work&& work) {
 // Stores one key; pauses the other writers or grows the filter if it has to.
 Inserted insert_hash(ConcurrentFilter::State& state, std::uint64_t hash) noexcept;
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_

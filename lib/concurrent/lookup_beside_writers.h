@@ -10,7 +10,7 @@
 #include "lib/filter/blocks.h"
 #include "lib/kernels/kernels.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Looks up a chunk of keys, as batch::look_up wants it.
 struct LookupBesideWriters {
@@ -36,6 +36,6 @@ struct LookupBesideWriters {
   }
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_

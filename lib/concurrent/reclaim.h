@@ -44,7 +44,7 @@ extern "C" void __tsan_acquire(void* address);
 extern "C" void __tsan_release(void* address);
 #endif
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 #if NESTLINE_TSAN
 inline char grace_period_mark;
@@ -252,6 +252,6 @@ inline void wait_for_readers() {
 #endif
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_CONCURRENT_RECLAIM_H_

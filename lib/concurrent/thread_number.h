@@ -13,7 +13,7 @@
 #define NESTLINE_NEAR_TLS
 #endif
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 inline std::uint64_t thread_number() noexcept {
   static std::atomic<std::uint64_t> threads{0};
@@ -23,6 +23,6 @@ inline std::uint64_t thread_number() noexcept {
   return number;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_CONCURRENT_THREAD_NUMBER_H_

@@ -11,7 +11,7 @@
 #include "lib/place/geometry.h"
 #include "lib/place/layout.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 BlobFilter::BlobFilter(std::span<const std::byte> bytes) : bytes_(bytes) {
   const MemorySource source("bytes", bytes);
@@ -55,4 +55,4 @@ unsigned BlobFilter::copies(Key key, bool any) const noexcept {
   });
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

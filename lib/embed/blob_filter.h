@@ -18,7 +18,7 @@
 #include "nestline/internal/home.h"
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 struct TableKernels;
 
@@ -49,6 +49,6 @@ class BlobFilter {
   Identity identity_{};
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_EMBED_BLOB_FILTER_H_

@@ -15,7 +15,7 @@
 #include "lib/kernels/kernels.h"
 #include "lib/place/hash.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 bool can_exist(Kind kind, const Shape& shape, std::uint64_t keys) {
   return !check_fields({shape, keys}, kind);
@@ -106,4 +106,4 @@ std::uint64_t checksum(std::span<const std::byte> bytes) noexcept {
   return checksum_bytes(bytes.data(), bytes.size());
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

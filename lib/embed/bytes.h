@@ -26,7 +26,7 @@
 #include "nestline/expiring_filter.h"
 #include "nestline/filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Whether a filter of this kind and shape can hold this many keys.
 bool can_exist(Kind kind, const Shape& shape, std::uint64_t keys);
@@ -80,6 +80,6 @@ std::uint32_t hash_version() noexcept;
 // XXH3-64, the checksum of all our formats.
 std::uint64_t checksum(std::span<const std::byte> bytes) noexcept;
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_EMBED_BYTES_H_

@@ -5,7 +5,7 @@
 #include "lib/embed/replacing.h"
 #include "lib/expiring/expiring_state.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 Shape shape_of(const ExpiringFilter& filter) { return ExpiringAccess::state(filter).shape_now(); }
 
@@ -30,4 +30,4 @@ std::size_t bytes_beside(const ExpiringFilter&) noexcept {
   return sizeof(ExpiringFilter::State) + sizeof(Blocks) + kHeadBlocks * kBlockBytes;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

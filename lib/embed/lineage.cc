@@ -7,7 +7,7 @@
 #include "lib/place/geometry.h"
 #include "lib/table/table.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 // Whoever may be away in `from` may be away in `to`.
@@ -95,4 +95,4 @@ void pour(Filter& from, Filter& to, Share& share, Surplus surplus) noexcept {
                [&](auto layout) { pour_slots<decltype(layout)>(source, target, share, surplus); });
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

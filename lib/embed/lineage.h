@@ -26,7 +26,7 @@
 #include "lib/embed/bytes.h"
 #include "nestline/filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Whether filters of these shapes are of one lineage.
 bool are_related(const Shape& a, const Shape& b) noexcept;
@@ -71,6 +71,6 @@ enum class Surplus : std::uint8_t { stays, goes };
 // find no room there stay. One pass over both.
 void pour(Filter& from, Filter& to, Share& share, Surplus surplus = Surplus::stays) noexcept;
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_EMBED_LINEAGE_H_

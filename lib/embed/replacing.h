@@ -9,13 +9,13 @@
 
 #include "lib/filter/blocks.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // As replace_bytes, but for the count of keys: how many more there are then, or nothing where the
 // bytes are refused. `shape` has the filter's time, if it has one.
 std::optional<std::int64_t> replace(const Blocks& blocks, const Shape& shape, std::uint64_t offset,
                                     std::span<const std::byte> bytes);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_EMBED_REPLACING_H_

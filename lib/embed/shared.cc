@@ -2,7 +2,7 @@
 #include "lib/embed/bytes.h"
 #include "lib/filter/growth.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 const Blocks& blocks_of(const ConcurrentFilter& filter) noexcept {
   return ConcurrentAccess::state(filter).table_of_writer();
@@ -24,4 +24,4 @@ std::size_t bytes_beside(const ConcurrentFilter&) noexcept {
   return sizeof(ConcurrentFilter::State) + sizeof(Blocks);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -10,7 +10,7 @@
 #include "lib/filter/batch.h"
 #include "nestline/expiring_filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 using State = ExpiringFilter::State;
@@ -102,4 +102,4 @@ std::size_t ExpiringFilter::look_up(KeySpan keys, const internal::Answers& answe
   return batch::look_up(LookupBesideWriters{*state_}, keys, state_->seed, answers);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

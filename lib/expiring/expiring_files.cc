@@ -13,7 +13,7 @@
 #include "lib/filter/batch.h"
 #include "nestline/expiring_filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Copies the filter, so that its bytes are of one instant and writers need not wait for a disk.
 void save(const ExpiringFilter& filter, const Output& to) {
@@ -127,4 +127,4 @@ double MappedExpiringFilter::expected_fpr() const noexcept {
 std::uint64_t MappedExpiringFilter::seed() const noexcept { return state_->blocks.seed; }
 std::size_t MappedExpiringFilter::memory_bytes() const noexcept { return state_->source().size(); }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -10,7 +10,7 @@
 #include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 using State = ExpiringFilter::State;
@@ -233,4 +233,4 @@ void ExpiringClock::catch_up(std::chrono::steady_clock::time_point now) {
     filter_.advance(static_cast<std::uint64_t>(ticks));
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -27,7 +27,7 @@
 #include "lib/table/expiring_table.h"
 #include "nestline/expiring_filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 static_assert(ExpiringFilter::kMaxLife == kMaxLife);
 
@@ -149,6 +149,6 @@ struct ExpiringAccess {
   }
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_EXPIRING_EXPIRING_STATE_H_

@@ -9,7 +9,7 @@
 #include "lib/place/little_endian.h"
 #include "nestline/format_error.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 using std::to_string;
@@ -403,4 +403,4 @@ std::optional<Flaw> ContentCheck::keys() const {
                            " keys, but its blocks hold " + to_string(counted_) + kNotOurs};
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

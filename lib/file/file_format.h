@@ -24,7 +24,7 @@
 #include "lib/place/layout.h"
 #include "lib/place/shape.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 inline constexpr std::uint32_t kFormatVersion = 1;
 inline constexpr std::size_t kHeaderBytes = 4096;
@@ -110,6 +110,6 @@ class ContentCheck {
   std::uint64_t counted_ = 0;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILE_FILE_FORMAT_H_

@@ -19,7 +19,7 @@
 #include "nestline/format_error.h"
 #include "nestline/io.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Throws the FormatError of a flaw, if there is one.
 inline void require(const std::string& name, const std::optional<Flaw>& flaw) {
@@ -99,6 +99,6 @@ Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind ki
 // Gives what produce(sink) passes to the sink to what a caller gives.
 void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILE_FILTER_BYTES_H_

@@ -16,7 +16,7 @@
 #include "lib/file/replacement.h"
 #include "lib/file/sources.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 // The most blocks of a stream to allocate at once on its header's word; beyond that, at most twice
@@ -194,4 +194,4 @@ Filter Filter::load(const Input& from, std::pmr::memory_resource* memory) {
   return FilterAccess::make(read_filter(from, memory, Kind::filter).blocks);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

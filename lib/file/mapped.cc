@@ -6,7 +6,7 @@
 
 #include "lib/file/filter_bytes.h"
 
-namespace nestline::internal {
+namespace nestline::inline v0_2::internal {
 namespace {
 
 std::span<const std::byte> require_aligned(std::span<const std::byte> bytes) {
@@ -82,4 +82,4 @@ std::optional<FormatError> Mapped::damage() const {
   return std::nullopt;
 }
 
-}  // namespace nestline::internal
+}  // namespace nestline::inline v0_2::internal

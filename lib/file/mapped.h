@@ -18,7 +18,7 @@
 #include "nestline/format_error.h"
 #include "nestline/mapped_filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace internal {
 
 // A byte for each section records whether it has been checked, and the result. Const members are
@@ -77,6 +77,6 @@ class Mapped {
 
 using internal::Mapped;
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILE_MAPPED_H_

@@ -11,7 +11,7 @@
 #include "lib/filter/batch.h"
 #include "lib/place/geometry.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 // Lookups that check a section before they look at a block in it, until all sections are known to
@@ -136,4 +136,4 @@ int MappedFilter::bits() const noexcept { return state_->blocks.bits; }
 std::uint64_t MappedFilter::seed() const noexcept { return state_->blocks.seed; }
 std::size_t MappedFilter::memory_bytes() const noexcept { return state_->source().size(); }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

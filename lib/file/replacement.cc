@@ -12,7 +12,7 @@
 
 #include "lib/file/sources.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 namespace fs = std::filesystem;
@@ -146,4 +146,4 @@ bool remove_saved(const fs::path& path) {
   return removed;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

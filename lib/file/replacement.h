@@ -6,13 +6,13 @@
 
 #include "nestline/io.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Calls produce(sink), which passes the content to the sink piece by piece, and puts it at `path`
 // as Output promises. When produce throws, the old file stays. Throws std::system_error.
 void replace_file(const std::filesystem::path& path,
                   const std::function<void(const ByteSink& sink)>& produce);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILE_REPLACEMENT_H_

@@ -19,7 +19,7 @@
 
 #include "nestline/io.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Throws the std::system_error of an errno value; `file` is its text.
 [[noreturn]] inline void fail(const std::string& file, int error) {
@@ -109,6 +109,6 @@ class StreamSource {
   std::uint64_t offset_ = 0;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILE_SOURCES_H_

@@ -23,7 +23,7 @@
 #include "nestline/filter.h"
 #include "nestline/internal/answers.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // The checks on a batch's spans before anything is changed, with one wording for all filters.
 
@@ -365,6 +365,6 @@ void count_run(const AnyTable& table, const Blocks& state, const Inputs& inputs,
 }
 
 }  // namespace batch
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_BATCH_H_

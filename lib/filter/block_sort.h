@@ -7,7 +7,7 @@
 #include "lib/filter/storage.h"
 #include "lib/kernels/kernels.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Memory for a while, cut into arrays and given back all at once: straight from the system, in huge
 // pages or, if all is small, in small ones in one call: page faults would take longer than the
@@ -197,6 +197,6 @@ class BlockSort {
   Chain* chains_ = nullptr;        // ranges_ for each chunk
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_BLOCK_SORT_H_

@@ -20,7 +20,7 @@
 #include "lib/table/table.h"
 #include "nestline/filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // How long a filter that could not grow waits before it requests memory again.
 //
@@ -139,6 +139,6 @@ bool erase_from(const Blocks& blocks, std::uint64_t hash) {
   return with_table<Locks>(blocks, [&](auto& table) { return table.erase(table.home(hash)); });
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_BLOCKS_H_

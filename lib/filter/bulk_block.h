@@ -5,7 +5,7 @@
 #include "lib/filter/block_sort.h"
 #include "lib/kernels/build_kernels.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Keys of a range of blocks.
 template <typename Number>
@@ -320,6 +320,6 @@ class BulkBlock {
   std::uint32_t price_ = 0;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_BULK_BLOCK_H_

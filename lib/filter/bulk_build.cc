@@ -4,7 +4,7 @@
 #include "lib/filter/bulk_rest.h"
 #include "lib/kernels/targets.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 // The most blocks of a range, a power of two: two threads' fit one second-level cache. A small
@@ -356,4 +356,4 @@ Filter Filter::build(const Options& options, KeySpan keys, std::span<Outcome> ou
   return build_in_bulk(options, keys, outcomes, tasks);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -33,7 +33,7 @@
 #include "lib/filter/bulk_block.h"
 #include "nestline/filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // What a thread needs while it does a task; reused for the next.
 struct BuildScratch {
@@ -64,6 +64,6 @@ NESTLINE_EXPORT Filter build_in_bulk(const Options& options, KeySpan keys,
 // none is stored. Throws as Filter::build; the filter is then lost.
 void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_BULK_BUILD_H_

@@ -10,7 +10,7 @@
 #include "lib/filter/growth.h"
 #include "lib/filter/key_chunks.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 [[noreturn]] inline void refuse_capacity(KeySpan keys, const Blocks& state) {
   std::ostringstream sentence;
@@ -167,6 +167,6 @@ class BulkRest {
   bool has_failed_ = false;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_BULK_REST_H_

@@ -9,7 +9,7 @@
 #include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 using Owned = internal::OwnedState<Blocks>;
@@ -263,4 +263,4 @@ int Filter::bits() const noexcept { return state_->bits; }
 std::uint64_t Filter::seed() const noexcept { return state_->seed; }
 std::size_t Filter::memory_bytes() const noexcept { return state_->storage.bytes().size(); }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -11,7 +11,7 @@
 #include "lib/place/layout.h"
 #include "lib/table/table.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 // An empty filter like `state`, from the same source, with this geometry and capacity.
@@ -218,4 +218,4 @@ bool copy_into(const Blocks& state, Blocks& to) noexcept {
   return true;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -16,7 +16,7 @@
 #include "lib/place/geometry.h"
 #include "nestline/filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // The filter doubled: the same keys, and the capacity that grown_capacity returns. Null when it can
 // double no more: max_growth is reached, or there would be more than kMaxBlocks.
@@ -45,6 +45,6 @@ OwnedBlocks full_copy(const Blocks& state);
 OwnedBlocks ready_for_copy(const Shape& shape, std::pmr::memory_resource* memory);
 bool copy_into(const Blocks& state, Blocks& to) noexcept;
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_GROWTH_H_

@@ -19,7 +19,7 @@
 #include "lib/place/hash.h"
 #include "nestline/keys.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 inline constexpr std::size_t kChunk = 2048;
 static_assert(kChunk % kMaxLocated == 0, "chunks must be whole groups");
@@ -111,6 +111,6 @@ class KeyChunks {
   std::array<std::uint64_t, kChunk> buffer_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_KEY_CHUNKS_H_

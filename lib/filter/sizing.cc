@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 // The highest load that is promised, from 8 blocks on; and below that, the share of their slots
@@ -394,4 +394,4 @@ Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity) {
   return decide(capacity, max_capacity, {.load = kFullLoad}, std::array{kMapletBits});
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -12,7 +12,7 @@
 #include "lib/place/geometry.h"
 #include "nestline/expiring_filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // The decided size of a new filter.
 struct Size {
@@ -46,6 +46,6 @@ double second_probe_share(int bits, double load, unsigned growth);
 // to 1000 base blocks, at loads of 30 to 95 % and up to the last doubling, are within 5 % of it.
 double false_positive_rate(int bits, double load, double second_probes, unsigned growth);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_SIZING_H_

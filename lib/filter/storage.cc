@@ -12,7 +12,7 @@
 
 #include "nestline/memory.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
@@ -121,4 +121,4 @@ Storage Storage::map(int file, std::uint64_t size, const std::filesystem::path& 
   return {mapping, bytes, nullptr};
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

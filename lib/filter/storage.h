@@ -11,7 +11,7 @@
 
 #include "lib/place/layout.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Owns one allocation or one mapping of a file, or borrows bytes. Move-only; empty after a move.
 class Storage {
@@ -54,6 +54,6 @@ class Storage {
   std::pmr::memory_resource* memory_ = nullptr;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_FILTER_STORAGE_H_

@@ -4,7 +4,7 @@
 
 #include "lib/kernels/kernels.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // A fingerprint, its phase << 16 and its spill class << 24. Free slots have 0.
 using Resident = std::uint32_t;
@@ -99,6 +99,6 @@ struct ExpiringTables {
 // The table for this processor and this width of a filter.
 const BuildKernels& build_kernels(int bits);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_KERNELS_BUILD_KERNELS_H_

@@ -14,7 +14,7 @@
 #include "lib/kernels/ways-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 namespace expiring {
 
@@ -176,7 +176,7 @@ std::size_t renew_batch(const Block* blocks, const Place* places, std::size_t co
 
 }  // namespace expiring
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -12,7 +12,7 @@
 #include "lib/kernels/tables-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 template <class L>
 constexpr ExpiringKernels kernels_of() {
@@ -30,11 +30,11 @@ const ExpiringTables* all_expiring() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 const ExpiringKernels& expiring_kernels(int layout) {
   static constexpr const ExpiringTables* (*kTargets[])() = {
@@ -46,5 +46,5 @@ const ExpiringKernels& expiring_kernels(int layout) {
   return best_of(kTargets).of_bits[fingerprint_bits(layout) == 8 ? 0 : 1];
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 #endif

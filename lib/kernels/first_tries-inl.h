@@ -11,7 +11,7 @@
 #include "lib/kernels/ways-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 
 // Stores at home, which nobody holds yet.
@@ -75,7 +75,7 @@ bool erase_first(const Block* blocks, const Geometry& geometry, std::uint64_t ha
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

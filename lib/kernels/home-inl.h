@@ -12,7 +12,7 @@
 #include "lib/place/geometry.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -57,7 +57,7 @@ HWY_INLINE Place home_of_key(const Geometry& geometry, std::uint64_t hash) {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

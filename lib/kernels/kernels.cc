@@ -13,7 +13,7 @@
 #include "lib/kernels/tables-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 template <class L, class Locks>
 constexpr FirstTries first_tries() {
@@ -61,11 +61,11 @@ const TargetKernels* all_kernels() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 namespace {
 
@@ -106,5 +106,5 @@ std::vector<std::int64_t> usable_targets() {
   return targets;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 #endif

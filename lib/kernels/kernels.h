@@ -19,7 +19,7 @@
 #include "lib/kernels/ways.h"
 #include "lib/place/locking.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // The answer for a key whose blocks change while a lookup reads them (R4 in locking.h).
 struct SecondLook {
@@ -259,6 +259,6 @@ const ExpiringKernels& expiring_kernels(int layout);
 // The targets that were compiled and that this processor has, the best first; for tests.
 std::vector<std::int64_t> usable_targets();
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_KERNELS_KERNELS_H_

@@ -11,7 +11,7 @@
 #include "lib/kernels/residents-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 
 // What there is in the other blocks of candidates. As bits: those that have another block, those of
@@ -98,7 +98,7 @@ void leavers(const Leaving& from, std::uint64_t slots, Leavers& leavers) noexcep
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

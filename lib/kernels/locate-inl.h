@@ -13,7 +13,7 @@
 #include "lib/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -349,7 +349,7 @@ HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::s
 
 #endif  // NESTLINE_ONE_LANE
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

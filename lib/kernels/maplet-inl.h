@@ -13,7 +13,7 @@
 #include "lib/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 namespace maplet {
 
@@ -140,7 +140,7 @@ bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t ha
 
 }  // namespace maplet
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

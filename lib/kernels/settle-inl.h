@@ -21,7 +21,7 @@
 #include "lib/kernels/residents-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -394,7 +394,7 @@ void pack(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexc
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

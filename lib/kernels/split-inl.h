@@ -17,7 +17,7 @@
 #include "lib/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -202,7 +202,7 @@ void split(const Block* from, std::size_t count, std::uint32_t growth, Block* to
 #endif  // NESTLINE_ONE_LANE
 
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -14,7 +14,7 @@
 #include "lib/kernels/ways-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 
 template <class L>
@@ -29,7 +29,7 @@ constexpr LookupKernels lookup_kernels() {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -12,7 +12,7 @@
 #include <sys/prctl.h>
 #endif
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 std::int64_t forced = 0;
@@ -120,4 +120,4 @@ std::uint64_t blocks_in_near_cache() {
 
 void force_target(std::int64_t target) { forced = target; }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

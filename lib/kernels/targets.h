@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // The targets whose instructions this processor has and whose registers the system saves, whether
 // compiled or not; or the forced one.
@@ -30,6 +30,6 @@ std::uint64_t blocks_in_near_cache();
 // detected targets when it is 0. Not to be called while another thread makes a filter.
 void force_target(std::int64_t target);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_KERNELS_TARGETS_H_

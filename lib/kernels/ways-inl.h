@@ -17,7 +17,7 @@
 #include "lib/kernels/residents-inl.h"
 
 HWY_BEFORE_NAMESPACE();
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace HWY_NAMESPACE {
 
 // Where the residents of a bucket's slots could go, one bucket for each lane.
@@ -137,7 +137,7 @@ Way find_free_way(const Block& shared, const Place& place) noexcept {
 }
 
 }  // namespace HWY_NAMESPACE
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 HWY_AFTER_NAMESPACE();
 
 #endif  // per-target include guard

@@ -4,7 +4,7 @@
 
 #include "lib/place/geometry.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Ways inside one block: how a newcomer whose bucket is full gets a slot by moving others.
 //
@@ -128,6 +128,6 @@ struct Leavers {
   Place target[64];        // the bucket only where there are free slots
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_KERNELS_WAYS_H_

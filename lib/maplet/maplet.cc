@@ -10,7 +10,7 @@
 #include "lib/filter/sizing.h"
 #include "lib/maplet/maplet_state.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 using State = Maplet::State;
@@ -219,4 +219,4 @@ Maplet Maplet::load(const Input& from, std::pmr::memory_resource* memory) {
   return MapletAccess::make(read_filter(from, memory, Kind::maplet).blocks);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -21,7 +21,7 @@
 #include "lib/table/table.h"
 #include "nestline/maplet.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 static_assert(Maplet::kMaxValue == MapletLayout::kValueMask);
 static_assert(Maplet::kMaxCandidates == MapletLayout::kMaxCopies);
@@ -125,6 +125,6 @@ void find_chunk(const MapletKernels& kernels, const BlocksView& view, const Inpu
   }
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_MAPLET_MAPLET_STATE_H_

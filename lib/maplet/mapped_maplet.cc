@@ -13,7 +13,7 @@
 #include "lib/place/geometry.h"
 #include "nestline/maplet.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 struct MappedMaplet::State : Mapped {
   using Mapped::Mapped;
@@ -86,4 +86,4 @@ std::size_t MappedMaplet::memory_bytes() const noexcept {
   return state_->blocks.view.geometry.blocks() * kBlockBytes;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

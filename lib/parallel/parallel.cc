@@ -16,7 +16,7 @@
 #include "lib/parallel/parallel_tasks.h"
 #include "nestline/mapped_filter.h"
 
-namespace nestline::parallel {
+namespace nestline::inline v0_2::parallel {
 namespace {
 
 // Keys of a piece: many times as long as starting a task, but a few hundred microseconds at most,
@@ -139,4 +139,4 @@ std::size_t select(const MappedFilter& filter, KeySpan keys, std::span<std::uint
   return select_all(filter, keys, positions);
 }
 
-}  // namespace nestline::parallel
+}  // namespace nestline::inline v0_2::parallel

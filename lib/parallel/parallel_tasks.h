@@ -12,7 +12,7 @@
 
 #include "nestline/parallel.h"
 
-namespace nestline::parallel {
+namespace nestline::inline v0_2::parallel {
 
 // Calls work(i) for each i below `count`, on all threads, neighbours mostly on the same thread and
 // in order; a single task runs on this thread. Throws Cancelled, and what `work` throws.
@@ -28,6 +28,6 @@ void for_each_task(std::size_t count, const Work& work) {
   if (finished != count) throw Cancelled();
 }
 
-}  // namespace nestline::parallel
+}  // namespace nestline::inline v0_2::parallel
 
 #endif  // NESTLINE_LIB_PARALLEL_PARALLEL_TASKS_H_

@@ -50,7 +50,7 @@
 #include "lib/place/geometry.h"
 #include "lib/place/test_hooks.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 inline constexpr std::uint64_t kHeadBlocks = 1;
 inline constexpr unsigned kMaxLife = 14;
@@ -112,6 +112,6 @@ void raise_marks(Hold& hold, const Block* blocks, const Geometry& geometry, std:
   if constexpr (L::kExpires) raise_young_mark(blocks, geometry, block, spill_class);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_AGING_H_

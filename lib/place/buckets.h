@@ -4,7 +4,7 @@
 
 #include "lib/place/hash.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Lanes, slots and candidates of fingerprints of so many bits.
 template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
@@ -135,6 +135,6 @@ struct TurnedBuckets12 : ComputedBuckets<12, kLaneCount, kLaneSlots> {
   }
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_BUCKETS_H_

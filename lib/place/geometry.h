@@ -10,7 +10,7 @@
 
 #include "lib/place/layout.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 using internal::BlocksView;
 using internal::Geometry;
@@ -69,6 +69,6 @@ inline bool may_be_away(const Geometry& geometry, std::uint32_t mark, const Plac
   return away.block != home.block;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_GEOMETRY_H_

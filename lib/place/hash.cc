@@ -4,7 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed) noexcept {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
@@ -21,4 +21,4 @@ Hash hash_key(std::uint64_t key, std::uint64_t seed) noexcept { return hasher_of
 Hash hash_key(std::string_view key, std::uint64_t seed) noexcept { return {hash_bytes(key, seed)}; }
 
 }  // namespace internal
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -34,7 +34,7 @@
 
 #include "nestline/internal/home.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 using internal::KeyHasher;
 using internal::kMixMultiplier1;
@@ -94,6 +94,6 @@ NESTLINE_INLINE constexpr std::uint64_t pair_hash(std::uint32_t fingerprint, std
   return x * kPairMultiplier2;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_HASH_H_

@@ -38,7 +38,7 @@
 #include "lib/place/buckets.h"
 #include "lib/place/memory_order.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 inline constexpr std::size_t kBlockBytes = 64;
 inline constexpr std::size_t kMarkByte = 60;
@@ -356,6 +356,6 @@ constexpr std::uint32_t most_copies(int bits) {
   return visit_any_layout(bits, [](auto layout) { return layout.kMaxCopies; });
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_LAYOUT_H_

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // The number at byte `at`; all its bytes must lie inside.
 template <typename Number>
@@ -46,6 +46,6 @@ void put(std::span<std::byte> bytes, std::size_t at, Number number) {
   }
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_LITTLE_ENDIAN_H_

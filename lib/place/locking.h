@@ -83,7 +83,7 @@
 #include "lib/place/layout.h"
 #include "lib/place/test_hooks.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // A block to change. Operations see blocks as const, and change them through Hold (table.h).
 inline Block& changeable(const Block* blocks, std::uint64_t block) {
@@ -389,6 +389,6 @@ class HeldView {
   bool valid_ = true;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_LOCKING_H_

@@ -45,7 +45,7 @@
 #define NESTLINE_TSAN 0
 #endif
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 using SharedHalfword [[gnu::may_alias]] = std::uint16_t;
 using SharedWord [[gnu::may_alias]] = std::uint32_t;
@@ -141,6 +141,6 @@ void copy_shared(const std::uint8_t* from, std::uint8_t* to) {
   }
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_MEMORY_ORDER_H_

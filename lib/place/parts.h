@@ -9,7 +9,7 @@
 
 #include "nestline/internal/home.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 inline constexpr std::uint64_t kPartMultiplier1 = 0x9c2b1f3d5e80a7c5u;
 inline constexpr std::uint64_t kPartMultiplier2 = 0xd6a7e4f1b35c298bu;
@@ -23,6 +23,6 @@ NESTLINE_INLINE constexpr std::uint32_t part_of(std::uint64_t hash, std::uint32_
   return static_cast<std::uint32_t>(internal::multiply_high(x, parts));
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_PARTS_H_

@@ -4,7 +4,7 @@
 
 #include "lib/place/aging.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 enum class Kind : std::uint8_t { filter, maplet, expiring };
 
@@ -41,6 +41,6 @@ struct Shape {
   [[nodiscard]] std::uint64_t slots() const { return geometry.blocks() * slots_of(bits); }
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_SHAPE_H_

@@ -8,7 +8,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace nestline::test_hooks {
+namespace nestline::inline v0_2::test_hooks {
 
 // Whether readers trust what they saw without comparing headers.
 inline std::atomic<bool> skip_validation{false};
@@ -32,7 +32,7 @@ inline void reach(int point) {
   if (auto* const call = at_point.load()) call(point);
 }
 
-}  // namespace nestline::test_hooks
+}  // namespace nestline::inline v0_2::test_hooks
 
 #define NESTLINE_TEST_POINT(point) ::nestline::test_hooks::reach(point)
 #define NESTLINE_SKIP_VALIDATION ::nestline::test_hooks::skip_validation.load()

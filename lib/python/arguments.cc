@@ -8,7 +8,7 @@
 
 #include "lib/python/one_key.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 std::uint64_t number_of(py::handle object, const char* name) {
   if (is_bool(object)) throw py::type_error(std::string(name) + " is an int, not a bool");
@@ -162,4 +162,4 @@ Answers::Answers(const KeyBatch& keys, const py::object& out, Kind kind) : array
   bytes_ = {static_cast<std::uint8_t*>(view.buf), buffer_->bytes()};
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python

@@ -17,7 +17,7 @@
 #include "lib/python/key_batch.h"
 #include "nestline/filter.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 // An int from 0 to 2**64 - 1. Throws TypeError, also for a bool, and OverflowError with the name.
 std::uint64_t number_of(py::handle object, const char* name);
@@ -86,6 +86,6 @@ class Answers {
 
 void bind_outcome(py::module_& module);
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_ARGUMENTS_H_

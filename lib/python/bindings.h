@@ -4,7 +4,7 @@
 
 #include <pybind11/pybind11.h>
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 namespace py = pybind11;
 
@@ -15,6 +15,6 @@ void bind_expiring(py::module_& module);
 void bind_store(py::module_& module);
 void bind_cluster(py::module_& module);
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_BINDINGS_H_

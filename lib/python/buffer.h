@@ -12,7 +12,7 @@
 
 #include "lib/python/released.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 namespace py = pybind11;
 
@@ -72,6 +72,6 @@ struct ItemType {
   }
 };
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_BUFFER_H_

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 // Memory that is zero before the constructor runs. Python can make an object without one
 // (kind.__new__(kind)) in memory of pybind11: so it is a closed Box, or one without content.
@@ -75,6 +75,6 @@ std::unique_ptr<Box<T>> boxed(T&& value) {
   return std::make_unique<Box<T>>(std::move(value));
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_BUSY_H_

@@ -19,7 +19,7 @@
 #include "lib/python/one_key.h"
 #include "lib/python/released.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 // Has functions for one key. The others wait for servers, or are asked for whole batches only.
 template <typename Filter>
@@ -188,6 +188,6 @@ py::object select(Held& held, py::handle keys, const py::object& selection) {
   return py::array_t<std::uint32_t>(static_cast<py::ssize_t>(found), positions.data());
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_CALLS_H_

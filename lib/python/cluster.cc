@@ -9,7 +9,7 @@
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 namespace {
 
 using PyCluster = Box<ClusterFilter>;
@@ -202,4 +202,4 @@ ca_file, cert_file, key_file, verify, timeout (seconds, 2), wait_replicas.
   });
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python

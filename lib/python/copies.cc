@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 namespace {
 
 namespace inside = py::detail;
@@ -127,4 +127,4 @@ void guard_base() {
   reinterpret_cast<PyTypeObject*>(internals.instance_base)->tp_new = &new_object;
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python

@@ -13,7 +13,7 @@
 
 #include "lib/python/released.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 // [content, __dict__, slots], or the content alone if there are no attributes.
 py::object with_attributes(py::handle self, const py::object& content);
@@ -78,6 +78,6 @@ void bind_state(py::class_<Held>& type, const char* copy_doc = "") {
       py::arg("state"));
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_COPIES_H_

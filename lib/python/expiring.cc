@@ -19,7 +19,7 @@
 #include "nestline/expiring_filter.h"
 #include "nestline/io.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -362,4 +362,4 @@ False
   module.attr("load_expiring") = type.attr("load");  // the name of version 0.1
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python

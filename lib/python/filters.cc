@@ -12,7 +12,7 @@
 #include "nestline/mapped_filter.h"
 #include "nestline/parallel.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 namespace {
 
 using PyFilter = Box<Filter>;
@@ -318,4 +318,4 @@ True
       py::arg("filter"), py::arg("path"), "The same as filter.save(path).");
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python

@@ -10,7 +10,7 @@
 #include "lib/python/one_key.h"
 #include "lib/python/utf8.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 namespace {
 
 // An array's items: `bytes` apart, which may be negative.
@@ -408,4 +408,4 @@ bool KeyBatch::overlaps(const void* memory, std::size_t bytes) const {
   return before(first, other + bytes) && before(other, last);
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python

@@ -22,7 +22,7 @@
 #include "lib/python/busy.h"
 #include "nestline/keys.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 // The class StringArray: string i is data[offsets[i]] .. data[offsets[i + 1]], as in Apache Arrow.
 class StringArray : public Zeroed {
@@ -138,6 +138,6 @@ class KeyBatch {
   KeySpan direct_ = std::span<const std::uint64_t>();  // all keys, unless there is a source
 };
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_KEY_BATCH_H_

@@ -10,7 +10,7 @@
 #include "lib/python/key_batch.h"
 #include "lib/python/one_key.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 namespace {
 
 // Nobody has an object of a module's class before it is loaded. `kept` is the class, for ever.
@@ -266,4 +266,4 @@ is copied. A StringArray is a batch of keys.
           py::arg("i"), "String i, as bytes.");
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python

@@ -11,7 +11,7 @@
 #include "lib/python/members.h"
 #include "nestline/io.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 namespace {
 
 using PyMaplet = Box<Maplet>;
@@ -180,4 +180,4 @@ True
   module.attr("load_maplet") = type.attr("load");  // the name of version 0.1
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python

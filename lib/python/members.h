@@ -15,7 +15,7 @@
 #include "lib/python/copies.h"
 #include "nestline/io.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 // Adds a method. Pointers to functions: the compiler needs long for each type that pybind11 gets.
 template <typename Type, typename Function, typename... More>
@@ -299,6 +299,6 @@ for keys that were inserted: otherwise a key that looks the same may be lost.
          py::arg("keys"), py::arg("out") = py::none());
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_MEMBERS_H_

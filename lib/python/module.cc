@@ -22,7 +22,7 @@
 #include "nestline/store.h"
 #endif
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 namespace {
 
 // The classes live as long as the interpreter.
@@ -140,7 +140,7 @@ void sign(py::handle owner) {
 }
 
 }  // namespace
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 PYBIND11_MODULE(_nestline, module) {
   using namespace nestline::python;

@@ -12,7 +12,7 @@
 #include "lib/python/busy.h"
 #include "nestline/keys.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 struct Hashes : Zeroed {
   explicit Hashes(py::object given) : value(std::move(given)) {}
@@ -75,6 +75,6 @@ class Bytes {
   std::string_view text_;
 };
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_ONE_KEY_H_

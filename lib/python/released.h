@@ -14,7 +14,7 @@
 #include <exception>
 #include <thread>
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 namespace py = pybind11;
 
@@ -85,6 +85,6 @@ class Released {
   PyThreadState* state_;
 };
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_RELEASED_H_

@@ -14,7 +14,7 @@
 #include "lib/python/members.h"
 #include "lib/python/one_key.h"
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 namespace {
 
 class PyStore : public Box<Store> {
@@ -301,4 +301,4 @@ Without room for the index there is no error: the next opening reads the log.)")
   });
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace nestline::python {
+namespace nestline::inline v0_2::python {
 
 inline constexpr std::size_t kMaxUtf8 = 4;
 
@@ -36,6 +36,6 @@ inline char* put_utf8(std::uint32_t point, char* to) {
   return to;
 }
 
-}  // namespace nestline::python
+}  // namespace nestline::inline v0_2::python
 
 #endif  // NESTLINE_LIB_PYTHON_UTF8_H_

@@ -9,7 +9,7 @@
 #include "lib/sqlite/values.h"
 #include "nestline/io.h"
 
-namespace nestline::sqlite {
+namespace nestline::inline v0_2::sqlite {
 namespace {
 
 // The object behind an aggregate, made by the first row.
@@ -261,4 +261,4 @@ void merge_result(sqlite3_context* context) noexcept {
   });
 }
 
-}  // namespace nestline::sqlite
+}  // namespace nestline::inline v0_2::sqlite

@@ -11,7 +11,7 @@
 
 SQLITE_EXTENSION_INIT3
 
-namespace nestline::sqlite {
+namespace nestline::inline v0_2::sqlite {
 
 // A wrong argument; what() is the sentence that the user reads.
 struct Refusal : std::runtime_error {
@@ -41,6 +41,6 @@ using Result = void(sqlite3_context* context) noexcept;
 Step build_step, merge_step;
 Result build_result, merge_result;
 
-}  // namespace nestline::sqlite
+}  // namespace nestline::inline v0_2::sqlite
 
 #endif  // NESTLINE_LIB_SQLITE_API_H_

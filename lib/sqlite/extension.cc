@@ -16,7 +16,7 @@
 #include "lib/sqlite/api.h"
 SQLITE_EXTENSION_INIT1
 
-namespace nestline::sqlite {
+namespace nestline::inline v0_2::sqlite {
 namespace {
 
 struct Function {
@@ -81,7 +81,7 @@ void set_caught_error(sqlite3_context* context) noexcept {
   }
 }
 
-}  // namespace nestline::sqlite
+}  // namespace nestline::inline v0_2::sqlite
 
 extern "C" {
 

@@ -10,7 +10,7 @@
 
 #include "lib/sqlite/values.h"
 
-namespace nestline::sqlite {
+namespace nestline::inline v0_2::sqlite {
 namespace {
 
 constexpr std::string_view kHandleText = "nestline";
@@ -118,4 +118,4 @@ const Opened* opened_of(sqlite3_context* context, sqlite3_value* value) {
   return opened;
 }
 
-}  // namespace nestline::sqlite
+}  // namespace nestline::inline v0_2::sqlite

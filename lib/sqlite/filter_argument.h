@@ -37,7 +37,7 @@
 #include "nestline/io.h"
 #include "nestline/mapped_filter.h"
 
-namespace nestline::sqlite {
+namespace nestline::inline v0_2::sqlite {
 
 // The bytes of a BLOB. Throws Refusal unless it is one.
 std::span<const std::byte> blob_of(sqlite3_value* value);
@@ -109,6 +109,6 @@ auto with_filter(sqlite3_context* context, sqlite3_value* value, Work&& work) {
   return filters != nullptr ? work(filters->checked(bytes)) : work(BlobFilter(bytes));
 }
 
-}  // namespace nestline::sqlite
+}  // namespace nestline::inline v0_2::sqlite
 
 #endif  // NESTLINE_LIB_SQLITE_FILTER_ARGUMENT_H_

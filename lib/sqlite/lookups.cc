@@ -6,7 +6,7 @@
 #include "lib/sqlite/filter_argument.h"
 #include "lib/sqlite/values.h"
 
-namespace nestline::sqlite {
+namespace nestline::inline v0_2::sqlite {
 namespace {
 
 // The same names and values as `nestline info --json` prints.
@@ -115,4 +115,4 @@ void file(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
   });
 }
 
-}  // namespace nestline::sqlite
+}  // namespace nestline::inline v0_2::sqlite

@@ -19,7 +19,7 @@
 #include "lib/sqlite/api.h"
 #include "nestline/keys.h"
 
-namespace nestline::sqlite {
+namespace nestline::inline v0_2::sqlite {
 
 inline bool is_null(sqlite3_value* value) { return sqlite3_value_type(value) == SQLITE_NULL; }
 
@@ -57,6 +57,6 @@ auto with_key(sqlite3_value* value, Work&& work) {
   return work(Key(std::span<const std::byte>(bytes)));
 }
 
-}  // namespace nestline::sqlite
+}  // namespace nestline::inline v0_2::sqlite
 
 #endif  // NESTLINE_LIB_SQLITE_VALUES_H_

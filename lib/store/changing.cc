@@ -11,7 +11,7 @@
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 // The bytes of all keys and values in one string, and where each lies.
 struct Store::Batch::Changes {
   struct Step {
@@ -231,4 +231,4 @@ bool internal::Manifests::erase(Store& store, std::string_view name) {
 
 void Store::sync() { state_->sync(); }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -10,7 +10,7 @@
 #include "lib/store/digest.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 constexpr std::array<char, 8> kCheckpointMagic = {'n', 'e', 's', 't', 'i', 'd', 'x', '\n'};
@@ -136,4 +136,4 @@ std::optional<Checkpoint> read_checkpoint(Disk& disk) {
   return checkpoint;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -18,7 +18,7 @@
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 // How much is read, and then copied with the other writers waiting, before they have their turn.
@@ -316,4 +316,4 @@ void Store::State::remove_leftovers(const std::vector<std::uint64_t>& numbers) {
 
 void Store::compact() { state_->compact(); }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

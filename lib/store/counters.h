@@ -12,7 +12,7 @@
 #include "lib/concurrent/thread_number.h"
 #include "nestline/internal/home.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 class Counters {
  public:
@@ -73,6 +73,6 @@ class Counters {
   Stripe shared_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_COUNTERS_H_

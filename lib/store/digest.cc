@@ -7,7 +7,7 @@
 
 #include "lib/place/little_endian.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 std::uint64_t digest_of(std::string_view bytes, std::uint64_t seed) noexcept {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
@@ -36,4 +36,4 @@ std::uint64_t digest_of_pieces(std::uint64_t seed,
   return XXH3_64bits_digest(&state);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

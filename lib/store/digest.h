@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 std::uint64_t digest_of(std::string_view bytes, std::uint64_t seed) noexcept;
 
@@ -24,6 +24,6 @@ std::uint64_t digest_of(std::span<const std::byte, 24> header, std::uint64_t fir
 std::uint64_t digest_of_pieces(std::uint64_t seed,
                                const std::function<std::span<const std::byte>()>& next);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_DIGEST_H_

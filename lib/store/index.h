@@ -17,7 +17,7 @@
 
 #include "nestline/maplet.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 class Overflow {
  public:
@@ -98,6 +98,6 @@ class Index {
   Overflow overflow;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_INDEX_H_

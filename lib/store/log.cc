@@ -8,7 +8,7 @@
 #include "lib/store/test_switches.h"
 #include "nestline/store.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 // Records up to this length are written in one piece.
@@ -404,4 +404,4 @@ void Log::close() noexcept {
   }
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

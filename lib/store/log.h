@@ -25,7 +25,7 @@
 #include "lib/store/segment_table.h"
 #include "lib/store/sync_queue.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // A change before it has a place. `digest`: of its value.
 struct Change {
@@ -155,6 +155,6 @@ class Log {
   std::vector<std::byte> scratch_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_LOG_H_

@@ -2,7 +2,7 @@
 
 #include "lib/store/log.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what)
     : log_(log), what_(what) {
@@ -58,4 +58,4 @@ void Log::Batch::commit() {
   log_.release_sealed();
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

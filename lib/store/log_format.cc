@@ -7,7 +7,7 @@
 
 #include "lib/store/digest.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 constexpr std::uint64_t kManifestSeed = 0x6d616e6966657374;  // else their hashes are those of keys
@@ -185,4 +185,4 @@ std::optional<std::vector<std::uint64_t>> decode_segment_list(std::string_view v
   return numbers;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

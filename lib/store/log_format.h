@@ -17,7 +17,7 @@
 
 #include "lib/place/little_endian.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 inline constexpr std::size_t kRecordHeaderBytes = 32;
 inline constexpr std::size_t kRecordUnit = 8;
@@ -208,6 +208,6 @@ std::string encode_segment_list(std::span<const std::uint64_t> numbers);
 // Empty if these are not the bytes of a list of less than 2^20 numbers.
 std::optional<std::vector<std::uint64_t>> decode_segment_list(std::string_view value);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_LOG_FORMAT_H_

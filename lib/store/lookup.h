@@ -22,7 +22,7 @@
 #include "nestline/internal/home.h"
 #include "nestline/store.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 struct Located {
   std::uint64_t address = 0;
@@ -214,6 +214,6 @@ class Lookup {
   const bool verify_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_LOOKUP_H_

@@ -8,7 +8,7 @@
 
 #include "nestline/store.h"
 
-namespace nestline::internal {
+namespace nestline::inline v0_2::internal {
 
 struct NESTLINE_EXPORT Manifests {
   static bool get(const Store& store, std::string_view name, std::string& bytes);
@@ -18,6 +18,6 @@ struct NESTLINE_EXPORT Manifests {
   static void for_each(const Store& store, const With& with);
 };
 
-}  // namespace nestline::internal
+}  // namespace nestline::inline v0_2::internal
 
 #endif  // NESTLINE_LIB_STORE_MANIFESTS_H_

@@ -10,7 +10,7 @@
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 StoreOptions checked(const StoreOptions& options) {
@@ -249,4 +249,4 @@ Store& Store::operator=(Store&& other) noexcept = default;
 Store::~Store() = default;
 bool Store::refresh() { return state_->refresh(); }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

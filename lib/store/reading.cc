@@ -6,7 +6,7 @@
 #include "lib/store/manifests.h"
 #include "lib/store/state.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 constexpr std::size_t kChunk = 1024;  // keys
@@ -245,4 +245,4 @@ void Store::visit_all(WithAll with, void* context) const {
 std::uint64_t Store::size() const { return state_->size(); }
 StoreStats Store::stats() const { return state_->stats(); }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

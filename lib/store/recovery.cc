@@ -9,7 +9,7 @@
 #include "lib/store/replay.h"
 #include "lib/store/segment_reader.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 bool contains(const std::vector<std::uint64_t>& numbers, std::uint64_t number) {
@@ -441,4 +441,4 @@ Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, 
   return Recovery(disk, options, lookup).follow(content, position);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -11,7 +11,7 @@
 #include "lib/store/survey.h"
 #include "lib/store/sync_queue.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 class Repair {
@@ -128,4 +128,4 @@ StoreReport repair_store(const std::filesystem::path& folder) {
   return repair_on(*open_system_disk(folder, false));
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t bytes) {
   Index& index = *content_.index.load();
@@ -86,4 +86,4 @@ void Replay::drop_batch() {
   batch_.reset();
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

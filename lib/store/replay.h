@@ -12,7 +12,7 @@
 #include "lib/store/log_format.h"
 #include "lib/store/lookup.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 class Replay {
  public:
@@ -85,6 +85,6 @@ class Replay {
   std::uint64_t records_ = 0;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_REPLAY_H_

@@ -7,7 +7,7 @@
 #include "lib/store/digest.h"
 #include "nestline/store.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 constexpr std::size_t kReadPiece = std::size_t{1} << 18;
@@ -383,4 +383,4 @@ void Hurt::report(const Disk& disk, const std::string& done) const {
                     done);
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -23,7 +23,7 @@
 #include "lib/store/log_format.h"
 #include "lib/store/segment_table.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 [[noreturn]] void throw_damaged(const Disk& disk, std::uint64_t segment, std::uint64_t offset,
                                 const std::string& what);
@@ -163,6 +163,6 @@ class Hurt {
   std::string key_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_SEGMENT_READER_H_

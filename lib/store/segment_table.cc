@@ -1,6 +1,6 @@
 #include "lib/store/segment_table.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 SegmentTable::~SegmentTable() {
   for (const std::atomic<Chunk*>& chunk : chunks_) delete chunk.load();
@@ -68,4 +68,4 @@ std::shared_ptr<Segment> SegmentTable::get(std::uint64_t number) const {
   return found == by_number_.end() ? nullptr : found->second;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -21,7 +21,7 @@
 #include "lib/store/log_format.h"
 #include "nestline/store.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // How many bytes of a segment are what. Changed by one thread at a time, read by all.
 struct SegmentCounts {
@@ -182,6 +182,6 @@ class SegmentTable {
   std::vector<std::shared_ptr<Segment>> by_slot_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_SEGMENT_TABLE_H_

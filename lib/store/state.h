@@ -31,7 +31,7 @@
 #include "lib/store/sync_queue.h"
 #include "nestline/store.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // For stores whose disk and whose every step the caller decides: tests.
 struct OpenOn {
@@ -174,6 +174,6 @@ struct Store::State {
   std::vector<std::thread> threads_;  // none for readers, or if the upkeep is on call
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_STATE_H_

@@ -9,7 +9,7 @@
 #include "lib/place/little_endian.h"
 #include "lib/store/recovery.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 constexpr std::size_t kIdAt = 16;                             // of a segment's header
@@ -392,4 +392,4 @@ StoreReport verify_store(const std::filesystem::path& folder) {
   return verify_on(*open_system_disk(folder, false));
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

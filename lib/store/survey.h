@@ -21,7 +21,7 @@
 #include "lib/store/segment_table.h"
 #include "nestline/store.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 class Survey {
  public:
@@ -93,6 +93,6 @@ class Survey {
 StoreReport verify_on(Disk& disk);
 StoreReport repair_on(Disk& disk);
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_SURVEY_H_

@@ -6,7 +6,7 @@
 #include "lib/store/test_switches.h"
 #include "nestline/store.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 void SyncQueue::begin(std::shared_ptr<Segment> segment, const LogPosition& position,
                       std::uint64_t synced) {
   {
@@ -136,4 +136,4 @@ void SyncQueue::throw_broken() const {
                    "): open it anew to see what is on disk");
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

@@ -23,7 +23,7 @@
 #include "lib/store/disk.h"
 #include "lib/store/segment_table.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 class SyncQueue {
  public:
@@ -77,6 +77,6 @@ class SyncQueue {
   std::atomic<std::uint64_t> syncs_{0};
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_SYNC_QUEUE_H_

@@ -19,7 +19,7 @@
 #include "lib/store/disk.h"
 #include "lib/store/log_format.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 namespace fs = std::filesystem;
 
@@ -129,6 +129,6 @@ inline bool is_in_memory(const Mapping& mapping, std::uint64_t size) {
   return there >= kSamples / 8 * 7;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_STORE_SYSTEM_CALLS_H_

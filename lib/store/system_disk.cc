@@ -21,7 +21,7 @@
 
 #include "lib/store/system_calls.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 namespace {
 
 constexpr std::uint64_t kMinAhead = std::uint64_t{64} << 10;
@@ -397,4 +397,4 @@ std::unique_ptr<Disk> open_system_disk(const fs::path& folder, bool create) {
   return disk;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

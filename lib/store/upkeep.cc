@@ -9,7 +9,7 @@
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 void Store::State::checkpoint() {
   require_writable();
@@ -189,4 +189,4 @@ void Store::State::run_syncs() {
 
 void Store::checkpoint() { state_->checkpoint(); }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

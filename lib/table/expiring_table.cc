@@ -1,6 +1,6 @@
 #include "lib/table/expiring_table.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 template <class L, class Locks>
 void ExpiringTable<L, Locks>::empty_dead(Hold& hold, std::uint64_t block) {
@@ -100,4 +100,4 @@ template class ExpiringTable<ExpiringLayout<8>, BlockLocks>;
 template class ExpiringTable<ExpiringLayout<12>, OneWriter>;
 template class ExpiringTable<ExpiringLayout<12>, BlockLocks>;
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

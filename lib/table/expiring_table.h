@@ -4,7 +4,7 @@
 
 #include "lib/table/table.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 template <class L, class Locks>
 class ExpiringTable : public Table<L, Locks> {
@@ -31,6 +31,6 @@ class ExpiringTable : public Table<L, Locks> {
   bool renew_at(Hold& hold, const Place& place, std::uint32_t life);
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_TABLE_EXPIRING_TABLE_H_

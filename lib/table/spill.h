@@ -38,7 +38,7 @@
 #include "lib/kernels/kernels.h"
 #include "lib/place/aging.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Candidates that fail in a block, and blocks whose candidates are tried. In the first search more
 // gain less than 0.2 % of load; the second is for keys that would be refused.
@@ -388,6 +388,6 @@ class SpillPlan {
   std::array<Node, most_expanded(kWideTries) + 1> nodes_;
 };
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_TABLE_SPILL_H_

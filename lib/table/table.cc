@@ -2,7 +2,7 @@
 
 #include "lib/table/spill.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 template <class L, class Locks>
 bool Table<L, Locks>::store(Hold& hold, const Place& place, Value value, Way way) {
@@ -257,4 +257,4 @@ template class Table<ExpiringLayout<8>, BlockLocks>;
 template class Table<ExpiringLayout<12>, OneWriter>;
 template class Table<ExpiringLayout<12>, BlockLocks>;
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2

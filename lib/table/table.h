@@ -30,7 +30,7 @@
 #include "lib/place/aging.h"
 #include "nestline/filter.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 // Does not own the blocks. With NoLocks: one writer at a time and no const member meanwhile; const
 // members alone from any number of threads. With OneWriter: const members from any thread that has
@@ -195,6 +195,6 @@ auto Table<L, Locks>::read(const Place& home, Work&& work) const {
   }
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_TABLE_TABLE_H_

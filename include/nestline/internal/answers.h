@@ -6,7 +6,7 @@
 #include <span>
 #include <variant>
 
-namespace nestline::internal {
+namespace nestline::inline v0_2::internal {
 
 // Positions, or nothing. As std::optional, without its header.
 class Selection {
@@ -31,6 +31,6 @@ struct Answers {
   Selection selection = {};
 };
 
-}  // namespace nestline::internal
+}  // namespace nestline::inline v0_2::internal
 
 #endif  // NESTLINE_INTERNAL_ANSWERS_H_

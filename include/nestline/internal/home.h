@@ -10,7 +10,7 @@
 
 #include "nestline/keys.h"
 
-namespace nestline::internal {
+namespace nestline::inline v0_2::internal {
 
 struct Block;
 
@@ -97,6 +97,6 @@ struct BlocksView {
   MixSecrets secrets;  // for integer keys
 };
 
-}  // namespace nestline::internal
+}  // namespace nestline::inline v0_2::internal
 
 #endif  // NESTLINE_INTERNAL_HOME_H_

@@ -8,7 +8,7 @@
 #include "lib/command/io/errors.h"
 #include "lib/command/io/input_file.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kFooter =
@@ -105,4 +105,4 @@ Command cluster_command() {
   };
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

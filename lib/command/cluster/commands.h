@@ -8,7 +8,7 @@
 #include "lib/command/io/command.h"
 #include "nestline/cluster.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 // keys.cc
 Command add_keys_command();
@@ -39,6 +39,6 @@ Option wait_option(InCluster& place);
 /// Adds the options for where the servers are, and turns errors of the library into advice.
 Command in_cluster(InCluster& place, Command command, const char* server_absent = "");
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_

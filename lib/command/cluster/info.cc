@@ -11,7 +11,7 @@
 #include "lib/command/io/progress.h"
 #include "lib/command/io/report.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kInfoFooter = "Exit status: 0 done, 2 error.";
@@ -109,4 +109,4 @@ Command cluster_info_command() {
                             [info] { return run(*info); }});
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

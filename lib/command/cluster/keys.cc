@@ -12,7 +12,7 @@
 #include "lib/command/io/progress.h"
 #include "lib/command/io/query_lines.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kAddFooter =
@@ -207,4 +207,4 @@ Command remove_keys_command() {
                               [remove] { return run(*remove); }});
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

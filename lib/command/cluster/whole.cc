@@ -9,7 +9,7 @@
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;
@@ -191,4 +191,4 @@ Command drop_command() {
                             [drop] { return run(*drop); }});
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

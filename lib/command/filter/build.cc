@@ -23,7 +23,7 @@
 #include "nestline/io.h"
 #include "nestline/parallel.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
@@ -207,4 +207,4 @@ Command build_command() {
           }};
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -12,7 +12,7 @@
 #include "lib/command/uniq/state.h"
 #include "nestline/io.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kQueryFooter =
@@ -138,4 +138,4 @@ Command verify_command() {
                       kVerifyFooter, verify, "without any, only the file is checked");
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

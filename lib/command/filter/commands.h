@@ -7,7 +7,7 @@
 #include "lib/command/io/command.h"
 #include "nestline/filter.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 struct KeysArguments {
   std::string file;
@@ -28,6 +28,6 @@ void report_copies(const std::string& file, std::uint64_t left_out, const std::s
 
 void print_summary(const std::string& file, const Filter& filter);
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_FILTER_COMMANDS_H_

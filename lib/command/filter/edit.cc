@@ -20,7 +20,7 @@
 #include "lib/file/replacement.h"
 #include "nestline/io.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kAddFooter =
@@ -164,4 +164,4 @@ Command remove_command() {
                       "Lines that nestline add left out: as many of INPUT are passed over");
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

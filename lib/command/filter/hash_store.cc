@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr std::size_t kChunkHashes = std::size_t{1} << 16;
@@ -61,4 +61,4 @@ bool HashStore::insert(Inserter& inserter, Progress& progress, bool copies_last)
   return std::ranges::all_of(copies, insert_all);
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

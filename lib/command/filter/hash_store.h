@@ -12,7 +12,7 @@
 #include "lib/command/io/progress.h"
 #include "nestline/keys.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 class HashStore {
  public:
@@ -32,6 +32,6 @@ class HashStore {
   std::uint64_t size_ = 0;
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_FILTER_HASH_STORE_H_

@@ -13,7 +13,7 @@
 #include "lib/command/uniq/state.h"
 #include "nestline/io.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kInfoFooter =
@@ -172,4 +172,4 @@ Command info_command() {
           [arguments] { return info(*arguments); }};
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

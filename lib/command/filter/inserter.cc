@@ -1,6 +1,6 @@
 #include "lib/command/filter/inserter.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 bool Inserter::insert(KeySpan keys) {
   left_out_.clear();
@@ -54,4 +54,4 @@ bool Inserter::insert_new(std::span<const Hash> keys, std::vector<Hash>& found) 
   return true;
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

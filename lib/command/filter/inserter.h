@@ -16,7 +16,7 @@
 
 #include "nestline/filter.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 class Inserter {
  public:
@@ -61,6 +61,6 @@ class Inserter {
   std::uint64_t refused_copies_ = 0;
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_

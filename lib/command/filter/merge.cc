@@ -13,7 +13,7 @@
 #include "lib/command/io/progress.h"
 #include "nestline/io.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kMergeFooter =
@@ -135,4 +135,4 @@ Command merge_command() {
           }};
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

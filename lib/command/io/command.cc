@@ -7,7 +7,7 @@
 
 #include "lib/command/io/errors.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 template <typename Number>
@@ -109,4 +109,4 @@ Read bits(int& into) {
   };
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

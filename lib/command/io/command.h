@@ -14,7 +14,7 @@
 
 #include "lib/command/io/line_reader.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// Takes the text of an option that was given. Throws UsageError with the option's name.
 using Read = std::function<void(const std::string& name, const std::string& text)>;
@@ -113,6 +113,6 @@ Command uniq_command();
 Command store_command();
 Command cluster_command();
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_IO_COMMAND_H_

@@ -11,7 +11,7 @@
 #include <system_error>
 #include <utility>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// Exit statuses, the same as those of grep.
 inline constexpr int kExitYes = 0;    // done; query: a line was selected
@@ -51,6 +51,6 @@ inline void complain(std::string_view file, std::string_view sentence) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_IO_ERRORS_H_

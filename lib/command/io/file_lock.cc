@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 // Whether the name still refers to the open file. True if it is gone: nothing else to lock.
@@ -38,4 +38,4 @@ FileLock::~FileLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

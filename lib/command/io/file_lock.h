@@ -7,7 +7,7 @@
 
 #include <string>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 class FileLock {
  public:
@@ -21,6 +21,6 @@ class FileLock {
   int descriptor_ = -1;
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_IO_FILE_LOCK_H_

@@ -9,7 +9,7 @@
 
 #include "lib/command/io/errors.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr std::size_t kInputBufferBytes = std::size_t{1} << 18;
@@ -106,4 +106,4 @@ std::string read_all(const std::string& name, std::size_t most, const char* what
   }
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// All members throw CommandError with the input's name when it cannot be read.
 class InputFile {
@@ -53,6 +53,6 @@ std::optional<std::uint64_t> total_bytes(std::span<const std::string> inputs);
 /// All bytes of the input. Throws CommandError for more than `most`, the most of what it is.
 std::string read_all(const std::string& name, std::size_t most, const char* what);
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_IO_INPUT_FILE_H_

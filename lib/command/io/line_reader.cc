@@ -11,7 +11,7 @@
 
 #include "lib/command/io/errors.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 // Large enough that the cost of read(2) is negligible, small enough for the second-level cache.
@@ -171,4 +171,4 @@ void LineReader::take_last_line(LineBatch& batch) {
   batch.drained = true;
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -23,7 +23,7 @@
 
 #include "lib/command/io/input_file.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 struct LineInputs {
   std::vector<std::string> files;  ///< `-` is standard input, and so is an empty list.
@@ -89,6 +89,6 @@ class LineReader {
   std::optional<std::uint64_t> total_bytes_;
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_IO_LINE_READER_H_

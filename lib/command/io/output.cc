@@ -10,7 +10,7 @@
 
 #include "lib/command/io/errors.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr std::size_t kOutputBufferBytes = std::size_t{1} << 18;
@@ -74,4 +74,4 @@ void check_target(const std::string& file) {
   }
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

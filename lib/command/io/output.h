@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// To standard output or standard error. Throws CommandError when the bytes cannot be written.
 class Output {
@@ -45,6 +45,6 @@ std::string formatted(const char* pattern, Values... values) {
 /// Throws CommandError if save() of the file would fail, before there is any work to lose.
 void check_target(const std::string& file);
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_IO_OUTPUT_H_

@@ -11,7 +11,7 @@
 #include "lib/command/io/errors.h"
 #include "nestline/version.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr char kShield = '\x01';
@@ -183,4 +183,4 @@ Request parse(const Command& program, int argc, const char* const* argv) {
   return Parser(program).parse(argc, argv);
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -10,7 +10,7 @@
 
 #include "lib/command/io/output.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 using std::chrono::milliseconds;
@@ -115,4 +115,4 @@ void Progress::erase() noexcept {
   write_error_output("\r");
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -17,7 +17,7 @@
 
 #include "lib/command/io/line_reader.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// A rounded number in powers of 1000: "1.2 MB" with the unit B, "47 k keys" with keys.
 std::string short_number(double value, std::string_view unit);
@@ -69,6 +69,6 @@ class ShownReader : public LineReader {
   Progress bar;
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_IO_PROGRESS_H_

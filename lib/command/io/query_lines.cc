@@ -5,7 +5,7 @@
 #include "lib/command/io/errors.h"
 #include "lib/command/io/progress.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 bool next_readable(ShownReader& reader, LineBatch& batch, bool& failed) {
@@ -70,4 +70,4 @@ int report_removed(const std::string& file, std::uint64_t removed, std::uint64_t
   return kExitNo;
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -13,7 +13,7 @@
 #include "lib/command/io/line_reader.h"
 #include "lib/command/io/output.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// Prints consecutive lines in one piece. Throws CommandError for standard output.
 class LinePrinter {
@@ -46,6 +46,6 @@ int print_lines(const LineChoice& choice, const SelectKeys& select);
 /// Reports lines for which no key was removed, and returns the exit status.
 int report_removed(const std::string& file, std::uint64_t removed, std::uint64_t lines);
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_

@@ -5,7 +5,7 @@
 
 #include "lib/command/io/progress.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 using nlohmann::ordered_json;
 
 struct Json::Value {
@@ -50,4 +50,4 @@ std::string bytes_text(std::uint64_t bytes) {
   return std::to_string(bytes) + (bytes >= 1000 ? " (" + short_number(bytes, "B") + ")" : "");
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

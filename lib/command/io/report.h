@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 class Json;
 using JsonFields = std::vector<std::pair<const char*, Json>>;
@@ -65,6 +65,6 @@ class Report {
   std::string table_;
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_IO_REPORT_H_

@@ -9,7 +9,7 @@
 #include "lib/command/io/report.h"
 #include "lib/command/store/commands.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kStatsFooter =
@@ -168,4 +168,4 @@ Command repair_command() {
   return simple("repair", "Make a damaged store usable", kRepairFooter, repair);
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -8,7 +8,7 @@
 #include "lib/command/io/command.h"
 #include "nestline/store.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 // records.cc
 Command put_command();
@@ -40,6 +40,6 @@ Store open_to_write(const std::string& folder, const StoreOptions& options);
 /// Ends the changes of a command: closing the store cannot report that the disk refuses, this can.
 void finish_writing(Store& store, Sync sync);
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_STORE_COMMANDS_H_

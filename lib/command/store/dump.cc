@@ -13,7 +13,7 @@
 #include "lib/command/store/record_text.h"
 #include "nestline/store_files.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kDumpFooter =
@@ -256,4 +256,4 @@ Command mget_command() {
        [mget] { return run(*mget); }});
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -14,7 +14,7 @@
 #include "lib/file/replacement.h"
 #include "nestline/store_files.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kImportFooter =
@@ -133,4 +133,4 @@ Command export_command() {
        [chosen] { return run(*chosen); }});
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -15,7 +15,7 @@
 #include "lib/command/store/commands.h"
 #include "lib/command/store/record_text.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kLoadFooter =
@@ -180,4 +180,4 @@ Command load_command() {
                    [load] { return run(*load); }});
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -6,7 +6,7 @@
 
 #include "lib/command/io/errors.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 // What letters behind a backslash mean. The first three are written, the fourth with NUL ends.
@@ -115,4 +115,4 @@ void CdbReader::fail(const std::string& what) const {
                                         std::to_string(records_ + 1) + " " + what);
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

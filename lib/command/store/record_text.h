@@ -12,7 +12,7 @@
 #include "lib/command/io/input_file.h"
 #include "lib/command/io/line_reader.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// Appends the bytes with their escapes, for a line that ends so.
 void append_escaped(std::string& text, std::string_view bytes, char line_end = '\n');
@@ -46,6 +46,6 @@ class CdbReader {
   std::uint64_t records_ = 0;
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_

@@ -13,7 +13,7 @@
 #include "lib/command/store/record_text.h"
 #include "nestline/store_files.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kPutFooter =
@@ -173,4 +173,4 @@ Command del_command() {
                    }});
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -6,7 +6,7 @@
 #include "lib/command/io/errors.h"
 #include "lib/command/store/commands.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kFooter =
@@ -104,4 +104,4 @@ Command store_command() {
   };
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

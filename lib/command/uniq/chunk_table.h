@@ -15,7 +15,7 @@
 
 #include "nestline/keys.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// Lines that nestline uniq looks up at a time, at most.
 inline constexpr std::size_t kChunkLines = 512;
@@ -79,6 +79,6 @@ class ChunkRepeats {
   ChunkTable table_{kChunkLines};
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_UNIQ_CHUNK_TABLE_H_

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 SeenLines::SeenLines(const SeenOptions& options, Generations generations, std::vector<Hash> ring)
     : SeenSet(options, std::move(generations)),
@@ -154,4 +154,4 @@ std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
   return kept;
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

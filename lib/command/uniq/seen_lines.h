@@ -28,7 +28,7 @@
 #include "lib/command/uniq/seen_set.h"
 #include "nestline/filter.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 class SeenLines : public SeenSet<Filter> {
  public:
@@ -77,6 +77,6 @@ class SeenLines : public SeenSet<Filter> {
   std::vector<Outcome> outcomes_;
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_UNIQ_SEEN_LINES_H_

@@ -5,7 +5,7 @@
 #include <span>
 #include <type_traits>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr double kLoad = 0.8;
@@ -70,4 +70,4 @@ GenerationPlan<LayerOptions> plan_generation(const SeenOptions& options, unsigne
 template GenerationPlan<Options> plan_generation(const SeenOptions&, unsigned);
 template GenerationPlan<ExpiringOptions> plan_generation(const SeenOptions&, unsigned);
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

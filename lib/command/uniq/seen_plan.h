@@ -22,7 +22,7 @@
 #include "nestline/expiring_filter.h"
 #include "nestline/filter.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 struct SeenOptions {
   std::uint64_t capacity = 0;  ///< Lines it must hold at most; 0: it grows.
@@ -62,6 +62,6 @@ double least_fpr(const SeenOptions& options);
 template <typename LayerOptions>
 GenerationPlan<LayerOptions> plan_generation(const SeenOptions& options, unsigned number);
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_UNIQ_SEEN_PLAN_H_

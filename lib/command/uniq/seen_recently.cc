@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 void SeenRecently::advance(std::uint64_t ticks) {
   for (auto& generation : generations_) {
@@ -84,4 +84,4 @@ void SeenRecently::put_elsewhere(Hash line) {
   }
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

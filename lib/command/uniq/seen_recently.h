@@ -15,7 +15,7 @@
 #include "lib/command/uniq/seen_set.h"
 #include "nestline/expiring_filter.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 class SeenRecently : public SeenSet<ExpiringFilter> {
  public:
@@ -66,6 +66,6 @@ class TickClock {
   std::chrono::steady_clock::time_point begin_;
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_

@@ -15,7 +15,7 @@
 #include "lib/command/uniq/chunk_table.h"
 #include "lib/command/uniq/seen_plan.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// A layer or two that hold the same lines; the second holds hashes of the first one's hashes.
 template <typename Layer>
@@ -118,6 +118,6 @@ class SeenSet {
   std::vector<std::uint64_t> seconds_ = std::vector<std::uint64_t>(kChunkLines);
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_UNIQ_SEEN_SET_H_

@@ -28,7 +28,7 @@
 #include "nestline/format_error.h"
 #include "nestline/io.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x0a1a0a0d51554e8e;  // 8e 4e 55 51 0d 0a 1a 0a
@@ -348,4 +348,4 @@ void save_state(const UniqState& state, const std::string& file) {
   });
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

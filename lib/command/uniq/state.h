@@ -11,7 +11,7 @@
 #include "lib/command/uniq/seen_lines.h"
 #include "lib/command/uniq/seen_recently.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 /// A set of lines of the kind that its options want.
 class LineSet {
@@ -69,6 +69,6 @@ std::optional<UniqState> load_state(const std::string& file);
 /// Replaces the file in one step. Throws std::system_error.
 void save_state(const UniqState& state, const std::string& file);
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_UNIQ_STATE_H_

@@ -32,7 +32,7 @@
 #include "lib/command/uniq/state.h"
 #include "lib/command/uniq/wake_pipe.h"
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 constexpr const char* kFooter =
@@ -373,4 +373,4 @@ Command uniq_command() {
       [arguments] { check_rate(*arguments); }};
 }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <system_error>
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 namespace {
 
 // What the handler needs. It only writes to these and to the pipe.
@@ -51,4 +51,4 @@ void WakePipe::wake_at_signals() {
 
 int WakePipe::signal() noexcept { return came; }
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command

@@ -2,7 +2,7 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_WAKE_PIPE_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_WAKE_PIPE_H_
 
-namespace nestline::command {
+namespace nestline::inline v0_2::command {
 
 class WakePipe {
  public:
@@ -27,6 +27,6 @@ class WakePipe {
   int ends_[2];
 };
 
-}  // namespace nestline::command
+}  // namespace nestline::inline v0_2::command
 
 #endif  // NESTLINE_LIB_COMMAND_UNIQ_WAKE_PIPE_H_

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 constexpr std::uint64_t kMaxBuckets = (std::uint64_t{1} << 56) - 1;
@@ -415,4 +415,4 @@ RedisBloomTables RedisBloomTables::copy() const {
   return made;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -30,7 +30,7 @@
 
 #include "lib/embed/bytes.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 /// MurmurHash64A, Austin Appleby's 64-bit MurmurHash2, the same on every machine. O(length).
 std::uint64_t murmur_hash64a(std::string_view bytes, std::uint64_t seed) noexcept;
@@ -134,6 +134,6 @@ class RedisBloomTables {
   std::pmr::memory_resource* memory_ = nullptr;
 };
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_

@@ -7,7 +7,7 @@
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 // Items of a command that are added by one call of the value. Their bytes are not copied.
@@ -153,4 +153,4 @@ int add_unique(const Call& call) { return add_one(call, Unless::present, "cf.add
 int insert(const Call& call) { return insert_items(call, Unless::never, "cf.insert"); }
 int insert_unique(const Call& call) { return insert_items(call, Unless::present, "cf.insertnx"); }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

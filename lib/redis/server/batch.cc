@@ -19,7 +19,7 @@
 #include "lib/redis/value/hash_string.h"
 #include "lib/redis/value/view.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 // Hashes of a slice: some ten microseconds of work. Larger batches have larger slices.
@@ -284,4 +284,4 @@ bool hand_over(const Call& call, const OpenedKey& key, Reply reply,
                       call);
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

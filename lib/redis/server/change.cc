@@ -5,7 +5,7 @@
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 int erase(const Call& call) {
   const OpenedKey key(call, kWrite);
@@ -109,4 +109,4 @@ int compact(const Call& call) {
   return reply_ok(call);
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -3,7 +3,7 @@
 
 #include "lib/redis/server/commands.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 // The server calls this; no exception may reach it.
@@ -210,4 +210,4 @@ bool register_commands(Context* context) {
   return true;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

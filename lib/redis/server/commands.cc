@@ -8,7 +8,7 @@
 #include "lib/redis/server/ticker.h"
 #include "lib/redis/server/workers.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 // Does not depend on the locale: words are ASCII.
@@ -181,4 +181,4 @@ bool register_info_section(Context* context) {
   return false;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

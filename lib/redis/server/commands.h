@@ -19,7 +19,7 @@
 #include "lib/redis/value/value.h"
 #include "lib/redis/value/windowed_value.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 // The bytes of an argument; they live as long as the argument.
 std::string_view text(const String* argument);
@@ -225,6 +225,6 @@ bool is_for_workers(const Call& call, std::size_t lookups);
 bool hand_over(const Call& call, const OpenedKey& key, Reply reply,
                std::vector<std::uint64_t> hashes = {});
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_

@@ -6,7 +6,7 @@
 #include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/workers.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 Configuration current;
@@ -108,4 +108,4 @@ bool configure(Context* context, String** arguments, int count) {
   return api.LoadConfigs(context) == kOk;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -8,7 +8,7 @@
 
 #include "lib/redis/server/module_api.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 // As many as there are cores besides the one of the server's thread.
 long long default_threads();
@@ -37,6 +37,6 @@ long long most_bucket_size();
 // Takes the module's arguments and registers their names. False, with a line in the log, on errors.
 bool configure(Context* context, String** arguments, int count);
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_SERVER_CONFIGURATION_H_

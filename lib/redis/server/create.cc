@@ -19,7 +19,7 @@
 #include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/ticker.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 // A number as the shortest text that is read back as the same number, with a NUL at the end.
@@ -303,4 +303,4 @@ int reserve(const Call& call) {
   return reply_ok(call);
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

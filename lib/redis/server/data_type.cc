@@ -22,7 +22,7 @@
 #include "lib/redis/server/ticker.h"
 #include "lib/redis/value/value.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 constexpr int kEncodingVersion = 4;
@@ -344,4 +344,4 @@ int load_chunk(const Call& call) {
   return reply_ok(call);
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -13,7 +13,7 @@
 #include "lib/redis/server/ticker.h"
 #include "lib/redis/value/hash_string.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 using Answers = std::array<std::uint8_t, HashString::kMaxInChunk>;
@@ -185,4 +185,4 @@ int erase_hashes(const Call& call) {
   return has_memory ? reply_bytes(call, done.bits()) : reply_error(call, kInsufficientMemory);
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

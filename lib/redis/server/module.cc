@@ -6,7 +6,7 @@
 #include "lib/redis/server/module_api.h"
 #include "lib/redis/server/ticker.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 constexpr char kName[] = "nestline";
@@ -41,7 +41,7 @@ bool load(Context* context) {
 }
 
 }  // namespace
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(
     nestline::redis::Context* context, nestline::redis::String** arguments, int count);

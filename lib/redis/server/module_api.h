@@ -11,7 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 // Types of the server that we use only through pointers.
 struct Context;
@@ -271,6 +271,6 @@ struct Api {
 };
 extern Api api;
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_SERVER_MODULE_API_H_

@@ -3,7 +3,7 @@
 #include "lib/redis/server/commands.h"
 #include "nestline/keys.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 // Here, since the bytes of the items have just come into this thread's cache.
@@ -100,4 +100,4 @@ int debug(const Call& call) {
   return api.ReplyWithStringBuffer(call.context, line.data(), line.size());
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <unordered_map>
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 constexpr std::size_t kBlockAlignment = 64;
@@ -182,4 +182,4 @@ void WithinMaxmemory::take(std::size_t bytes) {
   *room_ -= bytes;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -11,7 +11,7 @@
 #include "lib/redis/server/module_api.h"
 #include "nestline/memory.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 // Lives as long as the process. Safe in any thread, such as the server's for freeing.
 ZeroedMemory& server_memory() noexcept;
@@ -52,6 +52,6 @@ class WithinMaxmemory {
   std::optional<std::uint64_t> room_;  // found out when it is first needed, because that takes time
 };
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_SERVER_SERVER_MEMORY_H_

@@ -9,7 +9,7 @@
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/value/windowed_value.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 constexpr std::int64_t kMillisecond = 1000;
@@ -295,4 +295,4 @@ std::uint64_t wall_now() noexcept {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, now.count())) + 1;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

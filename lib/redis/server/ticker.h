@@ -44,7 +44,7 @@
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/module_api.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 inline constexpr std::uint64_t kSweepSlice = 4096;  // blocks of a slice: 256 KiB
 // Before all else here. The timer begins with the first value.
@@ -60,6 +60,6 @@ void cover_addition(const Call& call, WindowedValue& value);
 std::int64_t steady_now() noexcept;
 std::uint64_t wall_now() noexcept;
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_SERVER_TICKER_H_

@@ -7,7 +7,7 @@
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/ticker.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 // The life that the command gives its item. Nothing: it has replied with the error.
@@ -138,4 +138,4 @@ int advance(const Call& call) {
   return api.ReplyWithLongLong(call.context, static_cast<long long>(value->tick()));
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -7,7 +7,7 @@
 #include <exception>
 #include <thread>
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 // How much nicer the threads are: where processors are few, the server's thread goes first.
@@ -133,4 +133,4 @@ Workers& workers() noexcept {
   return *all;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

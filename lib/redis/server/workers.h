@@ -20,7 +20,7 @@
 #include <memory>
 #include <vector>
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 // Something that is done in slices.
 class Work {
@@ -83,6 +83,6 @@ class Workers {
 
 Workers& workers() noexcept;  // Those of the module. Lives as long as the process.
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_SERVER_WORKERS_H_

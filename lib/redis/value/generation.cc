@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 Shape filter_shape(const GenerationShape& shape, std::uint64_t seed) {
@@ -128,4 +128,4 @@ void Generation::take_back() {
   if (shared_) filter_ = shared_.take_back();
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -23,7 +23,7 @@
 #include "lib/redis/value/generation_plan.h"
 #include "nestline/filter.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 /// What a value reports to threads with a View of it, written by its own thread alone. Each number
 /// is advanced, by a release, before what it announces can be seen.
@@ -246,6 +246,6 @@ class Generation {
   std::uint32_t number_;
 };
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_VALUE_GENERATION_H_

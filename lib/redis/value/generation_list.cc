@@ -6,7 +6,7 @@
 
 #include "lib/redis/value/generation_plan.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 std::uint64_t keys_of(std::span<const Generation> family) {
@@ -328,4 +328,4 @@ void Compaction::carry_out(std::vector<Generation>& generations) noexcept {
   generations = std::move(compacted_);
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -10,7 +10,7 @@
 
 #include "lib/redis/value/generation.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 /// Calls visit(family), a span of generations, for each family, oldest first.
 template <class Each, typename Visit>
@@ -102,6 +102,6 @@ class Compaction {
   std::vector<Generation> compacted_;  // room for all that can be left
 };
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_

@@ -9,7 +9,7 @@
 
 #include "lib/embed/bytes.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 constexpr double kOne = 1e9;  // billionths
@@ -134,4 +134,4 @@ std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsig
   }
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -30,7 +30,7 @@
 #include <optional>
 #include <vector>
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 /// The arguments of CF.RESERVE, kept and reported as given. See check().
 struct Settings {
@@ -98,6 +98,6 @@ GenerationPlan plan_family(const Settings& settings, Billionths used, std::uint6
 std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsigned most_growth,
                                       std::uint64_t items);
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_VALUE_GENERATION_PLAN_H_

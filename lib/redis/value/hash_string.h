@@ -19,7 +19,7 @@
 
 #include "lib/embed/bytes.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 inline constexpr std::size_t kHashBytes = 8;
 /// Bytes of this many answers as bits.
@@ -84,6 +84,6 @@ inline void put_bits(std::span<const std::uint8_t> answers, std::span<char> bits
   bits[whole] = static_cast<char>(last);
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_VALUE_HASH_STRING_H_

@@ -6,7 +6,7 @@
 #include "lib/embed/bytes.h"
 #include "lib/redis/value/generation_plan.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 constexpr std::array<std::uint8_t, 8> kMagic = {0x8e, 'N', 'C', 'F', '\r', '\n', 0x1a, '\n'};
@@ -315,4 +315,4 @@ std::uint64_t decode_entries(const Piece& piece, Ledger& ledger) {
   return count;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -42,7 +42,7 @@
 #include "lib/redis/value/generation.h"
 #include "lib/redis/value/ledger.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 inline constexpr std::uint64_t kEntriesInPiece = 32768;
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
@@ -124,6 +124,6 @@ std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place);
 /// Puts them into the ledger, and how many; 0, unchanged, when any is wrong. Throws std::bad_alloc.
 std::uint64_t decode_entries(const Piece& piece, Ledger& ledger);
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_VALUE_IMAGE_H_

@@ -27,7 +27,7 @@
 #include <optional>
 #include <vector>
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 /// How many entries have hashes with the same low bits: one look shows that most hashes have none.
 class Tallies {
@@ -220,6 +220,6 @@ class Ledger {
   Next next_;
 };
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_VALUE_LEDGER_H_

@@ -8,7 +8,7 @@
 #include "lib/redis/value/view.h"
 #include "nestline/keys.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 constexpr std::uint64_t kMaxKeptCapacity = std::uint64_t{1} << 40;
@@ -270,4 +270,4 @@ std::unique_ptr<CuckooValue> CuckooValue::copy() const {
   return made;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

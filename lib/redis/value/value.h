@@ -23,7 +23,7 @@
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/image.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 class View;  // view.h
 
@@ -333,6 +333,6 @@ class ImageReader {
   std::uint64_t waiting_bytes_ = 0;
 };
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_VALUE_VALUE_H_

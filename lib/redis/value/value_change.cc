@@ -5,7 +5,7 @@
 #include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 // From so many entries on, searches beside many copies are spared; the others take 20 ms on Zen 3.
@@ -422,4 +422,4 @@ void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations
   ledger_ = std::move(ledger);
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -4,7 +4,7 @@
 #include "lib/embed/bytes.h"
 #include "lib/redis/value/value.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 Areas CuckooValue::areas() const {
   return {generations_.size(), tables_.header().tables, [this](AreaKind kind, std::uint64_t index) {
@@ -200,4 +200,4 @@ std::unique_ptr<CuckooValue> ImageReader::finish() {
   return is_whole ? std::move(value) : nullptr;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

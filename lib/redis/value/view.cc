@@ -1,6 +1,6 @@
 #include "lib/redis/value/view.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 std::uint64_t read(const std::atomic<std::uint64_t>& number) noexcept {
@@ -64,4 +64,4 @@ void View::leave_named_open(std::span<const std::uint64_t> hashes, std::span<std
   }
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

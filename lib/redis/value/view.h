@@ -56,7 +56,7 @@
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/ledger.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 /// See the head of this file. Any threads may look up at the same time, and any may destroy it.
 class View {
@@ -89,6 +89,6 @@ class View {
   std::uint64_t lists_;
 };
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_VALUE_VIEW_H_

@@ -5,7 +5,7 @@
 
 #include "nestline/keys.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 namespace {
 
 constexpr std::size_t kChunk = 256;  // keys that are given to the filter in one call
@@ -318,4 +318,4 @@ std::unique_ptr<WindowedValue> WindowedReader::finish() {
   return value;
 }
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis

@@ -27,7 +27,7 @@
 #include "lib/redis/value/value.h"
 #include "nestline/expiring_filter.h"
 
-namespace nestline::redis {
+namespace nestline::inline v0_2::redis {
 
 inline constexpr std::uint64_t kMaxWindow = 0xffffffff;  ///< The longest window, in seconds.
 /// The last tick, at which time stands, and the last time.
@@ -180,6 +180,6 @@ class WindowedReader {
   bool is_wrong_ = false;
 };
 
-}  // namespace nestline::redis
+}  // namespace nestline::inline v0_2::redis
 
 #endif  // NESTLINE_LIB_REDIS_VALUE_WINDOWED_VALUE_H_

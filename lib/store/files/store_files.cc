@@ -18,7 +18,7 @@
 #include "lib/store/files/manifest.h"
 #include "lib/store/manifests.h"
 
-namespace nestline {
+namespace nestline::inline v0_2 {
 
 using internal::Manifests;
 
@@ -275,4 +275,4 @@ std::vector<StoredFile> list_files(const Store& store) {
   return files;
 }
 
-}  // namespace nestline
+}  // namespace nestline::inline v0_2
