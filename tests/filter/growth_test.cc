@@ -249,7 +249,7 @@ INSTANTIATE_TEST_SUITE_P(Widths, GrowthOfWidthTest, testing::Values(8, 12, 16));
 
 TEST(Growth, NoMoreThanTheMostBlocks) {
   const Blocks state({16, {kMaxBlocks, 0}, 1, 1}, Storage::allocate(1), 0);
-  EXPECT_EQ(grown(state), nullptr);
+  EXPECT_FALSE(grown(state));
 }
 
 // One copy too many, in a filter that is full to its capacity: it doubles first if it grows by
