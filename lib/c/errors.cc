@@ -17,15 +17,13 @@ constexpr const char* kNoMemory = "there is not enough memory";
 // A path may have 4096 bytes; the sentence around it is always shorter.
 constexpr std::size_t kMaxBytes = 4096 + 1024;
 
-// The thread's buffer; empty if there is no memory for it.
 std::span<char> buffer() noexcept {
   thread_local std::unique_ptr<char[]> bytes;
   if (bytes == nullptr) bytes.reset(new (std::nothrow) char[kMaxBytes]);
   return {bytes.get(), bytes == nullptr ? 0 : kMaxBytes};
 }
 
-// The thread's copy of `sentence`. If it is too long, its beginning is cut: that is a path, and the
-// reason comes after it.
+// The beginning of a too long sentence is cut: that is a path, and the reason comes after it.
 const char* keep(const char* sentence) noexcept {
   static constexpr std::string_view kLeftOut = "...";
   const std::span<char> kept = buffer();

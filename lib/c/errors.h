@@ -25,7 +25,6 @@ inline void set_error(const char** error, const char* sentence) noexcept {
   if (error != nullptr) *error = sentence;
 }
 
-// Sets *error to the message of the exception that is being handled.
 void set_caught_error(const char** error) noexcept;
 
 // What work() returns, or `failed` when it throws. *error is NULL or the sentence; work may set it.
@@ -48,8 +47,7 @@ bool done(const char** error, Work&& work) noexcept {
   });
 }
 
-// The same for a function that shows things to a function of the caller's. `work` throws Stop when
-// that one wants to see no more.
+// For work that shows things to the caller's function, and throws Stop when it wants no more.
 struct Stop {};
 template <typename Work>
 bool visited(const char** error, Work&& work) noexcept {

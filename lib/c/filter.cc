@@ -58,7 +58,6 @@ void content(const nestline_filter* filter, Visit&& visit) {
   });
 }
 
-// The mapped filter; null for one in memory.
 const MappedFilter* mapped_in(const nestline_filter* filter) {
   require_handle(filter);
   return std::get_if<MappedFilter>(&filter->kind);

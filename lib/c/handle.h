@@ -24,7 +24,6 @@
 #include "nestline/mapped_filter.h"
 #include "nestline/nestline.h"
 
-// In memory, mapped, or in memory with keys that expire.
 struct nestline_filter {
   std::variant<nestline::ConcurrentFilter, nestline::MappedFilter, nestline::ExpiringFilter> kind;
 };
@@ -41,7 +40,6 @@ inline constexpr char kMapletFull[] = "the maplet is full: no room can be made f
 inline constexpr char kMapletCopies[] =
     "the maplet has as many pairs of keys that look like this one as it can hold";
 
-// Whether it was stored; if not, *error has the reason.
 inline bool is_stored(Outcome outcome, const char* full, const char* copies, const char** error) {
   if (outcome == Outcome::full) set_error(error, full);
   if (outcome == Outcome::copies) set_error(error, copies);
@@ -232,8 +230,7 @@ void* hand_out_bytes(std::size_t* size, const char** error, Make&& make) {
   });
 }
 
-// Structs begin with their own size, so that later versions can add members. No struct will ever be
-// larger than this: such a size was not set.
+// Structs begin with their own size, for members of later versions. A larger size was not set.
 inline constexpr std::size_t kMaxStruct = 4096;
 
 // Members of a later version must be 0: this version cannot do what they ask.

@@ -1,6 +1,5 @@
-// The keys of a C batch as KeySpans. Integers and hashes are used where they lie. Bytes are turned
-// into strings on the stack, part by part, so that no batch allocates. Only a build, which needs
-// all keys at once, takes memory for all strings.
+// The keys of a C batch as KeySpans. Integers and hashes are used where they lie; bytes become
+// strings on the stack, part by part. Only a build, which needs all keys at once, takes memory.
 #ifndef NESTLINE_LIB_C_KEY_ARRAYS_H_
 #define NESTLINE_LIB_C_KEY_ARRAYS_H_
 
@@ -23,7 +22,6 @@ namespace nestline::c {
 // Keys of a part: 16 KiB of stack. Starting a new batch of the filter for each costs little.
 inline constexpr std::size_t kPart = 1024;
 
-// Checks an array that a C caller gives. The sentence is a literal.
 template <typename Element>
 void require_array(const Element* array, std::size_t count, const char* sentence) {
   require(array != nullptr || count == 0, sentence);
@@ -94,7 +92,6 @@ class Keys {
     gather(
         selection.size(), [&](std::size_t i) { return selection[i]; }, visit);
   }
-  // The same for parts of keys of any kind.
   template <typename Visit>
   void for_each_part(Visit&& visit) const {
     if (!are_bytes()) return visit(std::size_t{0}, words());

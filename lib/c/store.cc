@@ -75,7 +75,6 @@ StoreOptions options_of(const nestline_store_options* given) {
           .verify_reads = flag(given->verify_reads)};
 }
 
-// Fills *to, and passes the problems on.
 void hand_out_report(const StoreReport& report, nestline_store_report* to,
                      nestline_store_problem with, void* context) {
   if (to != nullptr) {

@@ -39,7 +39,6 @@ Command program() {
   return all;
 }
 
-// What this build leaves out of that.
 void refuse_absent(std::string_view command) {
   const bool is_absent =
       (!kHasStore && command == "store") || (!kHasCluster && command == "cluster");
@@ -71,8 +70,7 @@ int run(const std::string& file, const std::function<int()>& work) {
   return kExitError;
 }
 
-// Gives a closed standard stream a descriptor that fails in the same way. Otherwise the next file
-// that is opened would get its number, and messages would be written into that file.
+// Otherwise the next opened file would get a closed stream's number, and receive messages.
 void occupy_standard_descriptors() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) >= 0) continue;

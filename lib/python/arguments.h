@@ -31,9 +31,8 @@ double real_of(py::handle object, const char* name);
 // The same as seconds, from a millisecond to 1e6 of them. Throws std::invalid_argument too.
 std::chrono::milliseconds duration_of(py::handle object, const char* name);
 
-// A list, tuple or array of integers of any type; negative ones become large. A copy, since another
-// thread could change the array after it was checked. `noun` is one of them. Throws TypeError and
-// OverflowError that name the position.
+// A copy, since another thread could change the array after the check; negative ones become large.
+// `noun` is one of them. Throws TypeError and OverflowError that name the position.
 std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun);
 
 // What the text names. Throws std::invalid_argument that lists all names.
@@ -48,10 +47,8 @@ Choice named(const char* argument, const std::string& text,
   throw std::invalid_argument(argument + (" is one of " + names) + ", not '" + text + "'");
 }
 
-// A str, bytes or os.PathLike.
 std::filesystem::path path_of(py::handle object);
 
-// The options of a filter. `fpr` may be None.
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
                    py::handle max_capacity, py::handle seed, py::handle load);
 
@@ -63,14 +60,12 @@ std::string figures_of(const Filter& filter) {
       .template cast<std::string>();
 }
 
-// Where a batch puts its answers, one byte for each key: an array that the caller gives as `out`,
-// or a new one of NumPy. Made and destroyed with the interpreter's lock held.
+// Answers, one byte for each key, in `out` or a new array. Made and destroyed with the lock.
 class Answers {
  public:
   enum class Kind { yes_or_no, numbers, outcomes };
 
-  // `out` is None, or a writable array of bool or uint8 with one element for each key, which does
-  // not overlap with the keys; throws TypeError and ValueError otherwise.
+  // `out` is None, or a writable array apart from the keys; throws TypeError and ValueError.
   Answers(const KeyBatch& keys, const py::object& out, Kind kind);
 
   [[nodiscard]] std::span<std::uint8_t> bytes() const { return bytes_; }

@@ -22,7 +22,6 @@ struct Zeroed {
   static void operator delete(void* memory) noexcept { ::operator delete(memory); }
 };
 
-// What the classes of the module hold: a T until it is closed.
 template <typename T>
 class Box : public Zeroed {
  public:

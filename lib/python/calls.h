@@ -68,7 +68,6 @@ py::object answer(Held& held, py::handle keys, const py::object& out, Answers::K
   return answers.array();
 }
 
-// Of inserts: outcomes where the caller wants them, else whether a key was stored.
 inline Answers::Kind kind_of(bool outcomes) {
   return outcomes ? Answers::Kind::outcomes : Answers::Kind::yes_or_no;
 }
@@ -156,7 +155,6 @@ inline std::vector<std::uint32_t> positions_in(const py::object& selection, std:
   return {numbers.begin(), numbers.end()};
 }
 
-// The positions of keys that may be there; of those in `selection` only, unless it is None.
 template <typename Held>
 py::object select(Held& held, py::handle keys, const py::object& selection) {
   const auto filter = held.shared();

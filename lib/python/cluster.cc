@@ -15,7 +15,6 @@ namespace {
 using PyCluster = Box<ClusterFilter>;
 using PyCopy = Box<ClusterCopy>;
 
-// An argument of one of pybind11's types. Throws TypeError.
 template <typename T>
 T given(py::handle object, const std::string& name) {
   try {
@@ -25,7 +24,6 @@ T given(py::handle object, const std::string& name) {
   }
 }
 
-// The keyword arguments of create, open and remove for reaching the servers.
 ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
   ClusterOptions options;
   if (py::isinstance<py::str>(servers)) {

@@ -26,8 +26,7 @@ void set_state(py::handle self, const py::object& construct, const py::object& s
 // What copy.copy makes of an object that has no function of its own for that.
 py::object copy_by_state(py::handle self);
 
-// For all classes: object's __reduce_ex__ with protocol 2 or later, whose TypeError for what cannot
-// be pickled is a sentence. The earlier ones make an object of the base of all classes.
+// For all classes: object's __reduce_ex__ with protocol 2 or later, and a sentence as TypeError.
 void bind_reduction(py::handle type);
 
 // Makes objects of the base of all classes a TypeError; pybind11 ends the process. Call it first.

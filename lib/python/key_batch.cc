@@ -23,7 +23,6 @@ struct Items {
   }
 };
 
-// The bytes at `from` as a T, perhaps in the other order.
 template <typename T>
 T loaded(const char* from, bool swapped) {
   std::array<char, sizeof(T)> bytes;
@@ -53,7 +52,6 @@ std::unique_ptr<KeySource> source_of(Number number) {
   return std::make_unique<SourceOf<Number>>(std::move(number));
 }
 
-// A source of the hashes of what string(i) returns.
 template <typename String>
 std::unique_ptr<KeySource> string_source(std::uint64_t seed, String string) {
   return source_of([=](std::size_t i) { return hash_key(string(i), seed).value; });
@@ -106,7 +104,6 @@ class FixedText {
   mutable std::string utf8_;
 };
 
-// Integers of the types, which are as wide.
 template <typename Signed, typename Unsigned>
 std::unique_ptr<KeySource> integers(bool is_signed, Items items, bool swapped) {
   const auto read = [=]<typename T, bool other>(T, std::bool_constant<other>) {

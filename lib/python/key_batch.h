@@ -32,8 +32,7 @@ class StringArray : public Zeroed {
 
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  // Needs no interpreter's lock. The buffers may be writable and change after they were checked, so
-  // each string is checked again: throws std::invalid_argument when it lies outside.
+  // The buffers may change after the check, so each string is checked again, without the lock.
   [[nodiscard]] std::string_view string(std::size_t i) const {
     const std::uint64_t begin = offset(i), end = offset(i + 1);
     if (begin > end || end > data_.bytes()) {
@@ -79,13 +78,11 @@ struct Wanted {
   std::uint64_t seed = 0;
   std::string noun = "key";
   [[nodiscard]] bool only_integers() const { return kind != Kind::keys; }
-  // The rule, for messages.
   [[nodiscard]] std::string rule() const;
 };
 
 class KeyBatch {
  public:
-  // How many keys are converted at a time.
   static constexpr std::size_t kPiece = 4096;
 
   // `seed` is the filter's. Throws TypeError, with the position of a wrong key, and OverflowError.

@@ -13,8 +13,7 @@
 namespace nestline::python {
 namespace {
 
-// Whether the object is of a class of a module; nobody has one before the module is loaded. `kept`
-// is the class once it is known, which lives as long as the process.
+// Nobody has an object of a module's class before it is loaded. `kept` is the class, for ever.
 bool is_of(PyObject* object, PyObject*& kept, const char* module, const char* name) {
   if (kept == nullptr) {
     PyObject* const loaded = PyDict_GetItemString(PyImport_GetModuleDict(), module);
@@ -37,8 +36,8 @@ bool is_masked(PyObject* object) {
   return is_of(object, type, "numpy.ma", "MaskedArray");
 }
 
-// Arrays are buffers too: those of NumPy have dimensions, array.array is known, and the rest names
-// its items with their byte order, or wider ones. Arrow's bytes are signed.
+// Arrays are buffers too, but have dimensions, or name items by byte order. Arrow's bytes are
+// signed.
 bool is_bytes_like(PyObject* object) {
   if (PyBytes_Check(object) || PyByteArray_Check(object) || PyMemoryView_Check(object)) return true;
   static PyObject* array = nullptr;

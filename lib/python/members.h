@@ -17,8 +17,7 @@
 
 namespace nestline::python {
 
-// Adds a method. The compiler needs a long time for each type of function and each length of text
-// that pybind11 gets: here they are pointers, so that methods of the same parameters share it.
+// Adds a method. Pointers to functions: the compiler needs long for each type that pybind11 gets.
 template <typename Type, typename Function, typename... More>
 void method(Type& type, const char* name, Function function, const char* doc, More... more) {
   type.def(name, function, more..., doc);
@@ -31,7 +30,6 @@ void made_by(py::class_<Held>& type, const char* what) {
            [what](py::handle, const py::args&, const py::kwargs&) { throw py::type_error(what); });
 }
 
-// The properties that a class has the members for.
 template <typename Held>
 void bind_figures(py::class_<Held>& type) {
   const auto add = [&]<typename Get>(const char* name, const char* doc, Get) {

@@ -103,8 +103,7 @@ void bind_errors(py::module_& module) {
   py::register_exception_translator(&translate);
 }
 
-// What inspect.signature and help() read: "insert(self, keys, out=None)" before the docstring, in
-// the form that the interpreter knows, of what pybind11 knows of the function.
+// What inspect.signature and help() read before the docstring: "insert(self, keys, out=None)".
 std::string signature_of(const py::detail::function_record& record) {
   std::vector<std::string> parameters;
   for (const auto& argument : record.args) {

@@ -38,15 +38,13 @@ bool is_bool(py::handle object);
 // The int of what has __index__. Throws its error, TypeError for the rest.
 py::object index_of(py::handle object);
 
-// How many dimensions an array or a scalar of NumPy or the like has, by its own word; none of
-// others. Throws TypeError for a masked one, whose mask would be lost.
+// By the object's own word; none of others. TypeError for a masked one: its mask would be lost.
 std::optional<std::int64_t> dimensions_of(py::handle object);
 
 // Whether it is one key: an integer, text, or memory that does not say that it is numbers, such as
 // bytes, an mmap or a buffer of Arrow. What is neither one key nor many counts as many.
 bool is_one_key(py::handle object);
 
-// A key and what keeps its bytes in place.
 class OneKey {
  public:
   explicit OneKey(py::handle object);
@@ -61,10 +59,8 @@ class OneKey {
   Key key_ = Hash{0};
 };
 
-// The bytes of a key or a value of a store: str, bytes and the like.
 class Bytes {
  public:
-  // `what` is "a key" and so on, for the TypeError.
   Bytes(py::handle object, const char* what);
   Bytes(const Bytes&) = delete;
   Bytes& operator=(const Bytes&) = delete;

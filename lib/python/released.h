@@ -1,9 +1,8 @@
 // Python's lock: released around the library's work. When a program ends while a daemon thread is
-// at work, that thread never gets the lock again: up to Python 3.13 the interpreter unwinds its
-// stack (pthread_exit), from 3.14 on it hangs. Unwinding would destroy what holds objects of Python
-// without the lock, and abort at the first destructor. So here the thread hangs in every version,
-// where it asked: in a Released, or in in_python(), a call that may run code of Python, which gives
-// the lock away between two instructions.
+// at work, that thread never gets it again: up to Python 3.13 the interpreter unwinds its stack
+// (pthread_exit), from 3.14 on it hangs. Unwinding would destroy what holds objects of Python
+// without the lock, and abort. So here the thread hangs in every version, where it asked: in a
+// Released, or in in_python(), a call that may run code of Python and so give the lock away.
 #ifndef NESTLINE_LIB_PYTHON_RELEASED_H_
 #define NESTLINE_LIB_PYTHON_RELEASED_H_
 
@@ -41,7 +40,6 @@ py::object object_from(Work&& work) {
   return py::reinterpret_steal<py::object>(made);
 }
 
-// The attribute; null if there is none.
 inline py::object attribute_of(py::handle object, py::handle name) {
   PyObject* const found = in_python([&] { return PyObject_GetAttr(object.ptr(), name.ptr()); });
   if (found == nullptr) PyErr_Clear();
@@ -65,7 +63,6 @@ class Released {
     if (state_ != nullptr) take();
   }
 
-  // What work() returns, with the lock.
   template <typename Work>
   decltype(auto) call(Work&& work) const {
     struct Taken {

@@ -165,8 +165,7 @@ py::dict stats_of(PyStore& held) {
                   "background_error"_a = stats.background_error);
 }
 
-// Syncs before the store is gone, so that an error of that is reported. A checkpoint that cannot be
-// written is none: the log has everything.
+// Syncs first, to report its error. A checkpoint that fails is none: the log has everything.
 void close_store(PyStore& held) {
   std::optional<Store> store = held.take();
   const Released released;

@@ -7,7 +7,6 @@
 
 namespace nestline::python {
 
-// The most bytes of one code point.
 inline constexpr std::size_t kMaxUtf8 = 4;
 
 // Whether UTF-8 has it: no surrogate, and not above the last code point.
@@ -15,8 +14,7 @@ constexpr bool is_scalar(std::uint32_t point) {
   return point <= 0x10ffff && (point < 0xd800 || point > 0xdfff);
 }
 
-// Writes the code point to `to` and returns the place after it. What UTF-8 does not have becomes
-// some bytes too.
+// Returns the place after the code point. What UTF-8 does not have becomes some bytes too.
 inline char* put_utf8(std::uint32_t point, char* to) {
   const auto put = [&](std::uint32_t byte) { *to++ = static_cast<char>(byte); };
   const auto more = [&](int shift) { put(0x80 | (point >> shift & 0x3f)); };

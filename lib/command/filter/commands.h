@@ -22,12 +22,10 @@ Command keys_command(const char* name, const char* about, const char* footer,
                      const std::string& when_absent = kStandardInput,
                      const char* left_out_help = nullptr);
 
-/// Prints a message about lines or copies, if any, that were left out because their key has as many
-/// as it can, and what to know before these keys are removed again.
+/// Reports lines or copies that were left out because their key has as many as it can.
 void report_copies(const std::string& file, std::uint64_t left_out, const std::string& what,
                    const char* advice);
 
-/// Prints a summary of the filter that was saved, when standard error is a terminal.
 void print_summary(const std::string& file, const Filter& filter);
 
 }  // namespace nestline::command

@@ -83,7 +83,6 @@ void write_left_out(const std::string& file, std::string_view lines) {
   });
 }
 
-// How often each line is in the file of lines that were left out.
 std::unordered_map<std::string, std::uint64_t> read_left_out(const KeysArguments& arguments) {
   std::unordered_map<std::string, std::uint64_t> lines;
   if (arguments.left_out.empty()) return lines;

@@ -23,9 +23,8 @@ class HashStore {
   /// All hashes in order, in one span. Needs memory for one more chunk while it copies.
   std::span<const Hash> joined();
 
-  /// Inserts every hash in order; false when the filter is full. With `copies_last`, inserts every
-  /// key once, then as many further copies as there is room for. This is slower, but copies of one
-  /// key cannot take the place of another key, so it is false only when there are too many keys.
+  /// With `copies_last`, inserts every key once, then as many copies as have room: slower, but
+  /// copies cannot take the place of another key, so it is false only when there are too many keys.
   [[nodiscard]] bool insert(Inserter& inserter, Progress& progress, bool copies_last) const;
 
  private:

@@ -1,6 +1,5 @@
-// nestline info: reads only the header and a sample of the blocks; nestline verify checks the rest.
-// A state of nestline uniq is read as a whole. The names in the JSON object are part of the
-// interface.
+// nestline info: reads the header and a sample of the blocks, and a state of nestline uniq as a
+// whole. The names in the JSON object are part of the interface.
 #include <algorithm>
 #include <filesystem>
 #include <memory>

@@ -1,10 +1,8 @@
 // Inserts batches of keys and finds out why some were not stored. A key has a limited number of
-// slots, fewer when copies of other keys use them too. A copy without room is counted, as long as
-// its key is found. When a key finds no room and is not found, the filter is full, and the work
-// ends.
-//
-// Finding that there is no room takes many blocks, most of the work when lines repeat often. So a
-// key that was left out once is remembered: nothing is erased here, so it never has room later.
+// slots, fewer when copies of others use them too. A copy without room is counted if its key is
+// found. A key without room that is not found means that the filter is full. Finding that takes
+// many blocks, most of the work when lines repeat often. So a key that was left out is remembered:
+// nothing is erased here, so it never has room later.
 #ifndef NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
 #define NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
 
@@ -26,9 +24,9 @@ class Inserter {
 
   [[nodiscard]] const Filter& filter() const noexcept { return filter_; }
 
-  /// Inserts every key. False when the filter is full; then some keys of the batch are left out.
+  /// False when the filter is full; then some keys of the batch are left out.
   [[nodiscard]] bool insert(KeySpan keys);
-  /// The positions of the copies that the last batch of insert() left out, in ascending order.
+  /// Positions of the copies that the last insert() left out, in ascending order.
   [[nodiscard]] std::span<const std::uint32_t> left_out() const noexcept { return left_out_; }
 
   /// Inserts the keys that are not found yet, and appends the others to `found`. False when full.
@@ -36,14 +34,12 @@ class Inserter {
 
   [[nodiscard]] std::uint64_t stored() const noexcept { return stored_; }
 
-  /// Counts copies that were left out by others.
   void add_refused_copies(std::uint64_t copies) noexcept { refused_copies_ += copies; }
 
   [[nodiscard]] std::uint64_t refused_copies() const noexcept { return refused_copies_; }
 
  private:
   bool insert_batch(KeySpan keys);
-  // The elements for so many keys.
   std::span<Outcome> outcomes_for(std::size_t keys) {
     outcomes_.resize(std::max(outcomes_.size(), keys));
     return std::span(outcomes_).first(keys);

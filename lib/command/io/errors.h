@@ -18,7 +18,6 @@ inline constexpr int kExitYes = 0;    // done; query: a line was selected
 inline constexpr int kExitNo = 1;     // the answer is no: no line selected, or a key was missing
 inline constexpr int kExitError = 2;  // the command could not do its work
 
-/// Something is wrong with a file; the message names it.
 struct CommandError : std::runtime_error {
   CommandError(std::string concerned, const std::string& cause)
       : std::runtime_error(cause), file(std::move(concerned)) {}
@@ -44,8 +43,7 @@ inline std::string error_text(int error_number) {
   return std::generic_category().message(error_number);
 }
 
-/// Writes `nestline: FILE: SENTENCE` to standard error, in one write. Leaves FILE out when it is
-/// empty. A message that cannot be written is lost; the exit status still shows the error.
+/// In one write; FILE may be empty. If it cannot be written, the exit status still shows the error.
 inline void complain(std::string_view file, std::string_view sentence) {
   std::string text = "nestline: ";
   if (!file.empty()) text.append(file).append(": ");

@@ -1,8 +1,7 @@
-// Keeps two commands from changing one filter file at the same time: if two loaded, changed and
-// replaced it at once, the last would undo the other's work, and keys would be missing. The
-// advisory lock belongs to the file, not to its name. If the name refers to another file after the
-// wait, that one is locked. Programs that call the library themselves, and file systems without
-// locks, are not covered.
+// Keeps two commands from changing one filter file at the same time: the last to replace it would
+// undo the other's work. The advisory lock belongs to the file, not its name: if the name refers to
+// another file after the wait, that one is locked. Other programs, and file systems without locks,
+// are not covered.
 #ifndef NESTLINE_LIB_COMMAND_IO_FILE_LOCK_H_
 #define NESTLINE_LIB_COMMAND_IO_FILE_LOCK_H_
 
@@ -12,8 +11,7 @@ namespace nestline::command {
 
 class FileLock {
  public:
-  /// Waits until no other command holds the lock. A file that cannot be opened is not locked; the
-  /// load that follows reports the error.
+  /// A file that cannot be opened is not locked; the load that follows reports the error.
   explicit FileLock(const std::string& file);
   ~FileLock();
   FileLock(const FileLock&) = delete;

@@ -58,8 +58,7 @@ class LineReader {
   /// When the descriptor `wake` becomes readable, the reader ends before it would read again.
   explicit LineReader(LineInputs inputs, int wake = -1);
 
-  /// Gets the next batch, which is never empty; false at the end of the last input. Throws
-  /// CommandError for an input that cannot be read; the next call continues with the next input.
+  /// Never empty; false at the end. After a CommandError, the next call takes the next input.
   bool next(LineBatch& batch);
 
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
@@ -72,7 +71,6 @@ class LineReader {
   [[nodiscard]] bool wait() const noexcept;
   bool fill();
   void make_room();
-  /// Fills `batch` with whole lines of the buffer; false when there is none.
   bool take_lines(LineBatch& batch);
   void take_last_line(LineBatch& batch);
 

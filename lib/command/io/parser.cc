@@ -1,6 +1,5 @@
-// The tables of command.h in terms of CLI11, which no other file includes: it takes long to
-// compile. Options with a value are texts to CLI11; this reads them when all words are in place, in
-// the order of the table.
+// The tables of command.h in terms of CLI11, which takes long to compile, so that no other file
+// includes it. Values are texts to CLI11; this reads them at the end, in the order of the table.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>

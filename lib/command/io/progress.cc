@@ -1,5 +1,4 @@
-// Timing and drawing of the progress bar; see progress.h. The bar is erased with spaces, not with
-// control sequences, so it works on every terminal that supports a carriage return.
+// The bar is erased with spaces, not control sequences: a carriage return is all that it needs.
 #include "lib/command/io/progress.h"
 
 #include <sys/ioctl.h>

@@ -27,7 +27,6 @@ std::string short_number(std::integral auto value, std::string_view unit) {
 
 class Progress {
  public:
-  /// What `done` counts in update().
   enum class Unit { bytes, keys };
 
   /// For `total` bytes, or an unknown number. When `wanted` is false, nothing is ever shown.
@@ -40,7 +39,6 @@ class Progress {
   void begin(Unit unit, std::optional<std::uint64_t> total);
   /// Reports that this much is done. Without lines, the bar shows the bytes in a second.
   void update(std::uint64_t done, std::optional<std::uint64_t> lines = std::nullopt);
-  /// Erases the bar, before another message or at the end.
   void erase() noexcept;
 
  private:
@@ -57,7 +55,6 @@ class Progress {
   std::size_t drawn_ = 0;  // columns on the screen
 };
 
-/// A LineReader with a bar, which it moves before each batch.
 class ShownReader : public LineReader {
  public:
   ShownReader(LineInputs inputs, std::string_view verb, bool wanted = true)

@@ -8,7 +8,6 @@
 namespace nestline::command {
 namespace {
 
-// Skips inputs that cannot be read, and sets `failed` when there was one.
 bool next_readable(ShownReader& reader, LineBatch& batch, bool& failed) {
   while (true) {
     try {

@@ -1,6 +1,5 @@
-// Prints the lines that a filter of any kind selects, in order. The output is flushed before the
-// reader waits for more input. As with grep, an input that cannot be read is reported and skipped;
-// the status is then 2.
+// Prints the lines that a filter selects, flushed before the reader waits for more input. As with
+// grep, an input that cannot be read is reported and skipped; the status is then 2.
 #ifndef NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 #define NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 
@@ -16,14 +15,12 @@
 
 namespace nestline::command {
 
-/// Prints lines of a batch that are chosen by position. Consecutive ones are copied to the output
-/// in one piece. Throws CommandError for standard output.
+/// Prints consecutive lines in one piece. Throws CommandError for standard output.
 class LinePrinter {
  public:
   explicit LinePrinter(bool invert = false) : invert_(invert) {}
 
-  /// Prints the lines at `positions`, which are in ascending order; when inverted, all others. A
-  /// last line gets the line end that it lacks.
+  /// `positions` are in ascending order. A last line gets the line end that it lacks.
   void print(const LineBatch& batch, std::span<const std::uint32_t> positions);
   void flush() { output_.flush(); }
 
@@ -44,7 +41,6 @@ struct LineChoice {
 using SelectKeys =
     std::function<std::size_t(std::span<const std::string_view>, std::span<std::uint32_t>)>;
 
-/// Returns the exit status.
 int print_lines(const LineChoice& choice, const SelectKeys& select);
 
 /// Reports lines for which no key was removed, and returns the exit status.

@@ -51,8 +51,7 @@ struct StoreMget {
   bool stats = false;  // prints what the lookups cost
 };
 
-// Keys that are looked up together, and how many bytes of their values are kept until they are
-// printed in the order of the keys; values beyond that are read again.
+// Keys that are looked up together, and bytes of values kept for printing; others are read again.
 constexpr std::size_t kKeysAtOnce = 1024;
 constexpr std::size_t kBytesAtOnce = std::size_t{1} << 26;
 

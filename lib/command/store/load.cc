@@ -65,7 +65,6 @@ class Loader {
     if (batch_.size() == kBatchRecords || bytes_ >= kBatchBytes) write();
   }
 
-  // Before waiting for more, and at the end.
   void write() {
     if (batch_.size() == 0) return;
     store_.write(batch_);
@@ -84,7 +83,6 @@ class Loader {
   std::uint64_t records_ = 0;
 };
 
-// Shows how many bytes of the present input have been read.
 using Show = std::function<void(std::uint64_t)>;
 
 // Each returns the bytes of the input.

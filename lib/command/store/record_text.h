@@ -2,8 +2,7 @@
 //   KEY<TAB>VALUE<LF>        in both, \t is a tab, \n a line feed, \\ a backslash; with -z a NUL
 //                            ends the line, and \0 is a zero byte
 //   +3,5:one->first<LF>      the lengths in bytes, then the bytes as they are; an empty line ends
-// Every other byte stands for itself, also zero and a carriage return. Reading also takes \r and
-// \0.
+// Every other byte stands for itself. Reading also takes \r and \0.
 #ifndef NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_
 #define NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_
 
@@ -15,7 +14,6 @@
 
 namespace nestline::command {
 
-/// Appends the bytes with their escapes, for a line that ends so.
 void append_escaped(std::string& text, std::string_view bytes, char line_end = '\n');
 
 /// Sets `bytes` to what the escaped text means; false if it has an escape that there is not.

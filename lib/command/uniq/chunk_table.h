@@ -17,7 +17,6 @@
 
 namespace nestline::command {
 
-/// Lines that nestline uniq looks up at a time, at most.
 inline constexpr std::size_t kChunkLines = 512;
 
 class ChunkTable {
@@ -61,8 +60,7 @@ class ChunkTable {
 
 class ChunkRepeats {
  public:
-  /// Sets repeats[i] to 1 if an earlier line of the same chunk has the hash of line i, otherwise to
-  /// 0. Chunks are of kChunkLines lines, from the first on.
+  /// Sets repeats[i] to 1 if an earlier line of its chunk of kChunkLines has its hash, else to 0.
   void mark(std::span<const Hash> lines, std::span<std::uint8_t> repeats) {
     for (std::size_t begin = 0; begin < lines.size(); begin += kChunkLines) {
       const auto chunk = lines.subspan(begin, std::min(kChunkLines, lines.size() - begin));

@@ -32,16 +32,14 @@ namespace nestline::command {
 
 class SeenLines : public SeenSet<Filter> {
  public:
-  /// Of its parts, where it has some. With a window there is one generation, and `ring` has as many
-  /// hashes as it, at most the window, oldest first. Throws std::bad_alloc, and
-  /// std::invalid_argument for a capacity that no filter has.
+  /// With a window there is one generation, and `ring` has its hashes, oldest first. Throws
+  /// std::bad_alloc, and std::invalid_argument for a capacity that no filter has.
   explicit SeenLines(const SeenOptions& options, Generations generations = {},
                      std::vector<Hash> ring = {});
 
-  /// Writes the positions of new lines to `positions`, which has room for all, in ascending order,
-  /// and counts them as seen. Ends before a new line for which the capacity has no room. `repeats`
-  /// is from ChunkRepeats; unused with a window. Throws std::bad_alloc, std::length_error without
-  /// room.
+  /// Writes the ascending positions of new lines to `positions`, which has room for all. Ends
+  /// before a new line that the capacity has no room for. `repeats` is ChunkRepeats's, unused with
+  /// a window. Throws std::bad_alloc, and std::length_error when a filter has no room.
   Selected select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
                       std::span<std::uint32_t> positions);
 
@@ -54,19 +52,16 @@ class SeenLines : public SeenSet<Filter> {
  private:
   Selected select_chunk(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
                         std::span<std::uint32_t> positions);
-  // Writes the positions and hashes of the new lines to the fronts of `positions` and fresh_,
-  // without putting them into the filters. At most `room` of them.
+  // The positions and hashes of at most `room` new lines, to `positions` and fresh_; inserts none.
   Selected choose(std::span<const Hash> chunk, std::span<const std::uint8_t> repeats,
                   std::uint64_t room, std::span<std::uint32_t> positions);
   // The same with a window; takes out of the ring and the filters what leaves the window.
   Selected choose_in_window(std::span<const Hash> chunk, std::span<std::uint32_t> positions);
   void forget(std::size_t count);
-  // Puts the first `count` of fresh_ into the newest generation and the ring. Takes out of fresh_
-  // and of `positions` what finds no room, and returns how many are left.
+  // Inserts the first `count` of fresh_. Takes out what has no room; returns how many are left.
   std::size_t keep(std::size_t count, std::span<std::uint32_t> positions);
   std::size_t keep_in_layer(std::size_t layer, std::size_t count,
                             std::span<std::uint32_t> positions);
-  // Where the ring has the hash of this order, counted from the oldest.
   [[nodiscard]] std::size_t ring_place(std::size_t order) const {
     const std::size_t place = oldest_ + order;
     return place < options_.window ? place : place - options_.window;
@@ -76,7 +71,6 @@ class SeenLines : public SeenSet<Filter> {
   std::size_t oldest_ = 0;  // the place of the oldest hash
   std::size_t kept_;        // hashes in the ring
 
-  // Of one chunk.
   ChunkTable table_;
   std::vector<Hash> fresh_, gone_;
   std::vector<Outcome> outcomes_;

@@ -41,7 +41,6 @@ struct GenerationPlan {
   std::vector<LayerOptions> layers;  ///< One or two. A line is in the generation if all have it.
 };
 
-/// How far the selection of new lines came.
 struct Selected {
   std::size_t fresh;  ///< New lines.
   std::size_t taken;  ///< Lines handled: all, unless the capacity is used up.

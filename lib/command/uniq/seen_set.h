@@ -52,7 +52,6 @@ class SeenSet {
   }
 
  protected:
-  /// Begins with one generation where there is none.
   SeenSet(const SeenOptions& options, Generations generations)
       : options_(options), generations_(std::move(generations)) {
     if (generations_.empty()) add_generation();
@@ -71,7 +70,6 @@ class SeenSet {
     generations_.push_back(std::move(generation));
   }
 
-  /// The lines of a chunk as keys of this layer.
   KeySpan keys_of(std::size_t layer, std::span<const Hash> lines) {
     if (layer == 0) return lines;
     std::ranges::transform(lines, seconds_.begin(), &Hash::value);
@@ -111,7 +109,6 @@ class SeenSet {
   SeenOptions options_;
   Generations generations_;
 
-  // Of one chunk.
   std::vector<std::uint8_t> held_ = std::vector<std::uint8_t>(kChunkLines);
 
  private:

@@ -1,8 +1,8 @@
-// The file of a set that forgets by the clock has the time of the system's clock at which the
-// present tick began: time between two runs counts. If that clock has gone back, no time has
-// passed, so that no line is forgotten too early. Numbers and ring are the frame of the filters'
-// files. Each filter has checksums of its own; the last number is that of the frame, in which each
-// filter counts with its keys, seed and memory.
+// The file of a set that forgets by the clock has the system's time at the start of the present
+// tick: time between runs counts. If that clock went back, no time has passed, so that no line is
+// forgotten too early. Numbers and ring are the frame of the filters' files. Each filter has
+// checksums of its own; the last number is the frame's, in which each filter counts with its keys,
+// seed and memory.
 #include "lib/command/uniq/state.h"
 
 #include <fcntl.h>
@@ -110,7 +110,6 @@ class Reader {
     throw FormatError(file_, offset, cause);
   }
 
-  // The next number, which must be in this range.
   std::uint64_t number(std::uint64_t least, std::uint64_t most, const char* cause) {
     std::array<std::byte, sizeof(std::uint64_t)> bytes{};
     const std::uint64_t offset = input_.bytes();

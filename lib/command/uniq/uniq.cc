@@ -225,7 +225,6 @@ class Pipeline {
     return &batch;
   }
 
-  // Gets the next lines, in place of what the batch has; false at the end.
   bool read(Batch& to) {
     LineBatch from;
     to.error.reset();
