@@ -145,8 +145,7 @@ class NESTLINE_EXPORT ClusterFilter {
   /// (CF.LOADCHUNK), with room for the descriptor's capacity or these keys, whichever is more. With
   /// Upload::replace other clients, also after this one is killed, see the old content or the new;
   /// what they insert during the call may be lost. With Upload::merge a killed client leaves some
-  /// parts merged. Takes 8 bytes a key here, 12 more for parts being built, one on each thread, and
-  /// the parts.
+  /// parts merged. Takes 8 bytes a key here, 12 more for parts being built, and the parts.
   void upload(KeySpan keys, Upload how = Upload::replace);
   /// The same for keys that come batch by batch: next() returns the next batch, valid until its
   /// next call, and at the end an empty one. What it throws ends the call before anything is sent.

@@ -10,8 +10,7 @@
 //   if (!filter.insert("user:17")) { ... there is no room ... }
 //   if (filter.may_contain("user:17")) { ... look in the slow place ... }
 //
-// The same operations in the same order leave the same content as in Filter. Each of the two can be
-// turned into the other without copying.
+// The same operations in the same order leave the same content as in Filter, to which it converts.
 #ifndef NESTLINE_CONCURRENT_FILTER_H_
 #define NESTLINE_CONCURRENT_FILTER_H_
 
@@ -65,8 +64,8 @@ class NESTLINE_EXPORT ConcurrentReader {
 
 /// A Filter for many threads. Only the differences from Filter's members are described here.
 ///
-/// Thread safety: every member may be called from any thread at any time, except construction,
-/// destruction, move and freeze.
+/// Thread safety: any member, any thread, any time, but for construction, destruction, move,
+/// freeze.
 ///
 /// Order: each single-key operation is linearizable: it takes effect at one instant between its
 /// call and its return; so insert_unique and update check and change at one instant. A batch is
@@ -78,12 +77,11 @@ class NESTLINE_EXPORT ConcurrentReader {
 /// its next lookup in any filter. To read something else only after others can see the change, call
 /// std::atomic_thread_fence(std::memory_order_seq_cst) in between.
 ///
-/// Progress: a lookup retries a bounded number of times when writers change its blocks, then it
-/// locks the one or two blocks that it reads (a lone writer gets a request for that first, and the
-/// lookup retries until the writer's next call or next part of a batch); an insert that is
-/// overtaken again and again makes the other writers wait for it. So every call ends, and a full
-/// filter answers `full` however many writers there are. A failed insert changes no answer, but may
-/// move other keys' fingerprints.
+/// Progress: a lookup whose blocks writers change retries a bounded number of times, then locks
+/// them (a lone writer gets a request for that first, and the lookup retries until its next call or
+/// next part of a batch); an insert that is overtaken again and again makes the other writers wait
+/// for it. So every call ends, and a full filter answers `full` however many writers there are. A
+/// failed insert changes no answer, but may move other keys' fingerprints.
 ///
 /// The first change by a second thread waits once for the lookups that are running, and for every
 /// urcu_bp section of the program's own. liburcu blocks the signals of a thread while it waits.
@@ -127,9 +125,8 @@ class NESTLINE_EXPORT ConcurrentFilter {
   ~ConcurrentFilter();
 
   /// Registers the calling thread with liburcu (see above), once and for all filters. Afterwards no
-  /// lookup of this thread allocates memory. Throws std::bad_alloc when the system refuses 1 MiB,
-  /// enough for 4,000 threads; abort() is still possible if another thread takes the last memory
-  /// just then.
+  /// lookup of this thread allocates memory. Throws std::bad_alloc when the system refuses 1 MiB;
+  /// abort() is still possible if another thread takes the last memory just then.
   static void register_thread();
 
   /// The filter without locks, in the same memory. This one, which no other thread may use, can

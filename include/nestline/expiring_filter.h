@@ -1,5 +1,4 @@
-// The filter whose keys expire: "was this key seen in the last ten minutes?" in one cache line,
-// from any number of threads.
+// The filter whose keys expire, for many threads: "was this key seen in the last ten minutes?"
 //
 //   nestline::ExpiringFilter seen({.capacity = 1'000'000, .fpr = 0.001});
 //   nestline::ExpiringClock clock(seen, std::chrono::minutes(10));
@@ -61,10 +60,9 @@ struct ExpiringOptions {
 /// of it can only put that off. An absent key is found with the probability expected_fpr(). Such a
 /// false positive of insert renews the key that looks the same.
 ///
-/// Thread safety: every member may be called from any thread at any time, except construction,
-/// destruction and move. What ConcurrentFilter promises about threads and memory, signals,
-/// cancellation, fork() and calls inside a section holds here too: insert and sweep end the program
-/// where they would have to wait.
+/// Thread safety: as ConcurrentFilter's, with its promises about threads and memory, signals,
+/// cancellation, fork() and calls inside a section: insert and sweep end the program where they
+/// would have to wait.
 ///
 /// Order: each insert, may_contain, left and advance(1) is linearizable. A batch is many single
 /// operations. clear, and an advance by more than 14 ticks, which empties the filter, are not at
@@ -80,8 +78,7 @@ class NESTLINE_EXPORT ExpiringFilter {
   struct State;  // private to the library
 
   static constexpr unsigned kMaxLife = 14;  ///< The longest life, in ticks.
-  /// An empty filter at tick 0. Throws std::invalid_argument, with a sentence that names the option
-  /// and its bounds, and std::bad_alloc.
+  /// An empty filter at tick 0. Throws as Filter's constructor does.
   explicit ExpiringFilter(const ExpiringOptions& options);
   ExpiringFilter(ExpiringFilter&& other) noexcept;
   ExpiringFilter& operator=(ExpiringFilter&& other) noexcept;
@@ -92,10 +89,9 @@ class NESTLINE_EXPORT ExpiringFilter {
   [[nodiscard]] ExpiringFilter snapshot() const;
 
   /// Makes the key live for the rest of this tick and the filter's life, or `life` ticks, 1 to
-  /// life(); what is outside of that is taken as the nearest of these. `stored`: it was not there.
-  /// `present`: it was, and dies at the later one of its two deaths. `full`: it was not there and
-  /// finds no room; nothing changed for any key. Of several threads with one new key, one gets
-  /// `stored`.
+  /// life() (else the nearest of these). `stored`: it was not there. `present`: it was, and dies at
+  /// the later one of its two deaths. `full`: no room; nothing changed for any key. Of several
+  /// threads with one new key, one gets `stored`.
   [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key), kMaxLife); }
   [[nodiscard]] Inserted insert(Key key, unsigned life) noexcept {
     return insert_one(hash_of_(key), life);
@@ -108,11 +104,9 @@ class NESTLINE_EXPORT ExpiringFilter {
   [[nodiscard]] unsigned left(Key key) const noexcept { return left_one(hash_of_(key)); }
   /// left for every key: ticks[i] for key i. Throws std::invalid_argument when the lengths differ.
   void left(KeySpan keys, std::span<std::uint8_t> ticks) const;
-  /// The key's hash, and a hint to the processor that its block will be read or changed soon.
-  [[nodiscard]] Hash prepare(Key key) const noexcept;
+  [[nodiscard]] Hash prepare(Key key) const noexcept;  ///< As Filter's.
 
-  /// As Filter's, for the filter's life or `life` ticks. Throws also std::logic_error inside a
-  /// section.
+  /// As ConcurrentFilter's, for the filter's life or `life` ticks.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {}) {
     return insert_all(keys, kMaxLife, outcomes);
   }
@@ -136,9 +130,8 @@ class NESTLINE_EXPORT ExpiringFilter {
   }
 
   /// Moves time on. First finishes the sweep of the present tick, if inserts and sweep() have not:
-  /// one pass over the memory for each tick. Two threads that advance take turns. More than 14
-  /// ticks at once empty the filter instead, and writers wait for that. Throws std::logic_error
-  /// inside a section.
+  /// one pass over the memory for each tick. Threads that advance take turns. More than 14 ticks at
+  /// once empty the filter, and writers wait. Throws std::logic_error inside a section.
   void advance(std::uint64_t ticks = 1);
 
   /// Sweeps about so many blocks of 64 bytes in the present tick, for a program that must not stop
@@ -247,12 +240,10 @@ class NESTLINE_EXPORT MappedExpiringFilter {
 /// most a tick longer. A tick is window / life(), rounded up to nanoseconds. A key that is inserted
 /// while the filter is behind the clock lives shorter by that, so call catch_up before inserts.
 ///
-/// Thread safety: catch_up may be called from any thread at any time. The filter must outlive the
-/// clock and must not be moved meanwhile.
+/// catch_up is safe in any thread. The filter must outlive the clock and not be moved meanwhile.
 class NESTLINE_EXPORT ExpiringClock {
  public:
-  /// Begins now, at the filter's present tick. Throws std::invalid_argument for a window below
-  /// life() nanoseconds.
+  /// Begins now, at the filter's tick. Throws std::invalid_argument for a window below life() ns.
   ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window);
   /// Advances the filter to the tick of `now`, if that is later. Where no tick has passed, it costs
   /// the reading of the clock. Throws std::logic_error inside a section when one has.

@@ -1,8 +1,8 @@
 // The cuckoo filter: a set of keys that answers "maybe" or "certainly not", and can erase keys.
 //
 // All slots where a key may live lie in one 64-byte block, so a lookup almost always touches one
-// cache line. A key that was inserted and not erased is always found; another one with the small
-// probability expected_fpr().
+// cache line. A key that was inserted and not erased is always found; another with probability
+// expected_fpr().
 //
 //   nestline::Filter filter({.capacity = 1'000'000, .fpr = 0.01});
 //   if (!filter.insert("some string")) { ... there is no room ... }
@@ -42,9 +42,8 @@ struct Options {
   /// `bits` 0: 0.01. 0 with `bits` given: whatever that width has at `load`. The lowest possible is
   /// about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, and twice as much for each doubling.
   double fpr = 0;
-  /// Fingerprint width: 8, 12 or 16 bits. 0: the width that meets `fpr` with the fewest bits a key,
-  /// the smaller one when two need the same: at the default `load` 8 bits down to a rate of 0.0102,
-  /// then 12 down to about 0.0007, then 16.
+  /// Fingerprint width: 8, 12 or 16 bits. 0: the least that meets `fpr` with the fewest bits a key:
+  /// at the default `load` 8 bits down to a rate of 0.0102, then 12 down to about 0.0007, then 16.
   int bits = 0;
   /// Keys up to which the filter grows by itself, if above `capacity`, else without effect: before
   /// an insert goes beyond capacity(), or when it finds no room, the filter doubles (grow), until
@@ -64,17 +63,15 @@ struct Options {
   /// Where the blocks come from, as memory.h requires; null: mapped_memory(). grow, merge and
   /// inserts that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
-  /// The options for capacity_for(bytes, fpr) keys. Throws std::invalid_argument as that does, and
-  /// where not even one key fits.
+  /// Options for capacity_for(bytes, fpr) keys. std::invalid_argument if there is no such filter.
   [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);
 };
 
 /// Bytes of the blocks of a new filter: its memory_bytes() when nobody has made it grow. O(1).
 /// Throws std::invalid_argument as the filter's constructor does.
 [[nodiscard]] NESTLINE_EXPORT std::uint64_t bytes_for(const Options& options);
-/// The most keys for which bytes_for({.capacity = keys, .fpr = fpr}) is at most `bytes`; 0 where
-/// not even one key fits. Takes some 50 times as long as bytes_for. Throws std::invalid_argument
-/// for an `fpr` that no filter has.
+/// The most keys for which bytes_for({.capacity = keys, .fpr = fpr}) is at most `bytes`, or 0.
+/// Takes 50 times as long as bytes_for. Throws std::invalid_argument for an impossible `fpr`.
 [[nodiscard]] NESTLINE_EXPORT std::uint64_t capacity_for(std::uint64_t bytes, double fpr);
 
 /// Which copies a merge must take. Some find no place however large the filter is, because their
@@ -100,21 +97,18 @@ class Output;  // <nestline/io.h>
 /// no other thread was changing it at the moment of fork().
 ///
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
-/// nearly full filter, which looks at no more than a fixed number of blocks before it returns
-/// `full`. A batch does the same as its keys one by one in the order given, with the memory latency
-/// hidden; it is the faster form from about 16 keys on. Only the constructor, build, load,
-/// snapshot, grow, merge, the sentence of can_merge, and an insert or update that makes the filter
-/// grow allocate. When such an insert gets no memory, the filter stays as it is and takes keys
-/// until it answers `full`; it asks for memory again after 65,536 more keys that need growth, or at
-/// once when grow() is called.
+/// nearly full filter, which looks at a bounded number of blocks. A batch does the same as its keys
+/// one by one in the order given, with the memory latency hidden; it is the faster form from about
+/// 16 keys on. Only the constructor, build, load, snapshot, grow, merge, the sentence of can_merge,
+/// and an insert or update that makes the filter grow allocate. When such an insert gets no memory,
+/// the filter stays as it is and takes keys until it answers `full`; it asks for memory again after
+/// 65,536 more keys that need growth, or at once when grow() is called.
 class NESTLINE_EXPORT Filter {
  public:
-  /// An empty filter. Throws std::invalid_argument, with a sentence that names the option and its
-  /// bounds, and std::bad_alloc.
+  /// An empty filter. Throws std::invalid_argument that names the option's bounds, std::bad_alloc.
   explicit Filter(const Options& options);
-  /// A filter of all `keys`, equal ones being copies: what inserting them into Filter(options)
-  /// gives, up to where fingerprints lie, in a fraction of the time. parallel::build leaves the
-  /// same bytes.
+  /// A filter of all `keys`, equal ones being copies: as by inserts into Filter(options), up to
+  /// where fingerprints lie, in a fraction of the time. parallel::build leaves the same bytes.
   ///
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
   /// and so does a key that finds no room. Copies that are not stored do not count: where there are
@@ -151,9 +145,8 @@ class NESTLINE_EXPORT Filter {
     return insert_unique_one(hash_of_(key));
   }
 
-  /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`. On Outcome::full
-  /// or Outcome::copies the filter is unchanged, with `old_key` in it. Stores `new_key` also when
-  /// no copy of `old_key` is found.
+  /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`, which is stored
+  /// also when no copy of `old_key` is found. On Outcome::full or Outcome::copies `old_key` stays.
   [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
     return update_one(hash_of_(old_key), hash_of_(new_key));
   }
@@ -167,9 +160,8 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] Reader reader() const noexcept;
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
   [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
-  /// Removes one copy of `key`; false when none was found. Only for copies that were stored:
-  /// erasing a stranger, or a copy that an insert refused, may remove a key that looks the same,
-  /// which is then missed.
+  /// Removes one copy of `key`; false when none was found. Only for copies that were stored: else
+  /// it may remove a key that looks the same, which is then missed.
   bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
   void clear() noexcept;  ///< Removes everything and keeps the memory.
 
@@ -177,11 +169,9 @@ class NESTLINE_EXPORT Filter {
   // otherwise; if not, std::invalid_argument is thrown before anything is touched. Optional spans
   // may be left out. Spans must not overlap unless the function allows it.
 
-  /// Inserts every key; returns how many were stored: the others will be missed. `outcomes`: how it
-  /// ended for each key.
+  /// Inserts every key; returns how many were stored: check it. `outcomes`: how each ended.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
-  /// insert_unique for every key in this order, so that a key may be present because of one before
-  /// it; returns how many were stored.
+  /// insert_unique in this order: a key may be present because of one before it. Returns as insert.
   [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
 
   /// Looks up every key; returns how many answers are true. `out`: 1 or 0 for each key.
@@ -211,12 +201,10 @@ class NESTLINE_EXPORT Filter {
 
   /// Erases one copy of every key; returns how many were found. `erased`: 1 or 0 for each key.
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
-  /// Copies of each key.
-  void count(KeySpan keys, std::span<std::uint8_t> out) const;
+  void count(KeySpan keys, std::span<std::uint8_t> out) const;  ///< Copies of each key.
   [[nodiscard]] std::uint64_t size() const noexcept;  ///< Keys in the filter, every copy counted.
-  /// Keys that the filter promises to hold; at least Options::capacity. The false-positive rate of
-  /// the Options holds up to the larger of their capacity and max_capacity. Inserts beyond
-  /// capacity() usually succeed for a while.
+  /// Keys that the filter promises to hold; at least Options::capacity. Inserts beyond it usually
+  /// succeed for a while.
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   /// Options::max_capacity: until capacity() is at least this, it doubles by itself. 0: never.
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
@@ -233,12 +221,11 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
   /// Doubles the filter in one streaming pass, without the keys: each block splits into two by the
-  /// next bit of its fingerprints, and nothing else moves. Lookups still read one block almost
-  /// always, and are wrong about twice as often at the same load. capacity() doubles, or nearly so
-  /// in small filters (docs/SIZING.md). Returns false and changes nothing when there is no bit left
-  /// to take, which is after 4, 8 or 12 doublings at 8, 12 or 16 bits, or when there would be more
-  /// than 2^40 blocks. Needs the old and the new memory at once. Throws std::bad_alloc; the filter
-  /// is then unchanged.
+  /// next bit of its fingerprints, and nothing else moves. Lookups are wrong about twice as often
+  /// at the same load. capacity() doubles, or nearly so in small filters (docs/SIZING.md). Returns
+  /// false and changes nothing when there is no bit left to take, which is after 4, 8 or 12
+  /// doublings at 8, 12 or 16 bits, or when there would be more than 2^40 blocks. Needs the old and
+  /// the new memory at once. Throws std::bad_alloc; the filter is then unchanged.
   bool grow();
 
   /// Adds everything that is in `other`, copies included, without the keys. Both must have been

@@ -64,8 +64,7 @@
 
 namespace nestline::inline v0_2 {
 
-/// What a lookup may return: bool, a pointer or std::optional; not an error code, whose 0 may mean
-/// success.
+/// What a lookup may return. No error code: its 0 may mean success.
 template <typename T>
 concept GuardAnswer = std::same_as<T, bool> || requires(const T& t) {
   t == nullptr;
@@ -97,9 +96,9 @@ class Guard {
   explicit Guard(const Options& options, std::filesystem::path path = {})
       : filter_(options), memory_(options.memory), path_(std::move(path)), saved_(!path_.empty()) {}
 
-  /// Takes the saved filter, with its options, and returns whether there was a whole one; if not,
-  /// call fill. No other thread may use the guard yet. Throws std::system_error, std::bad_alloc,
-  /// and std::logic_error after fill.
+  /// Takes the saved filter and its options; false if there is no whole one: call fill. No other
+  /// thread may use the guard yet. Throws std::system_error, std::bad_alloc, std::logic_error after
+  /// fill.
   bool load() {
     expect_new("load");
     std::error_code error;
@@ -148,9 +147,9 @@ class Guard {
 
   /// Saves the filter for the next start, which is then as quick as reading a file. Calls sync()
   /// first, after which the engine must not lose what it was given, not even an erasure, when the
-  /// power fails. Changes wait meanwhile. False: nothing was saved, since the guard does not know
-  /// the keys, has a list, or has no path. Needs memory for a copy. Throws as nestline::save does,
-  /// and what `sync` throws.
+  /// power fails. Changes wait. False: not saved, since the guard does not know the keys, has a
+  /// list or no path. Needs memory for a copy. Throws as nestline::save does, and what `sync`
+  /// throws.
   template <std::invocable Sync>
   bool save(Sync&& sync) {
     const auto locks = lock_all();
@@ -183,10 +182,9 @@ class Guard {
     }
   }
 
-  /// Puts a key into the engine by write(). has() returns whether the engine has the key; it is
-  /// called before, and only if the guard cannot know. Passes on what the two throw,
-  /// std::bad_alloc, and std::system_error when the saved file cannot be removed; only write()
-  /// changes the engine.
+  /// Puts a key into the engine by write(). Before that it calls has(), whether the engine has the
+  /// key, if the guard cannot know. Passes on what the two throw, std::bad_alloc, and
+  /// std::system_error when the saved file cannot be removed; only write() changes the engine.
   template <std::predicate Has, std::invocable Write>
   void put(Key key, Has&& has, Write&& write) {
     const Hash hashed = hash(key);

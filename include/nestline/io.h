@@ -33,12 +33,10 @@ namespace nestline::inline v0_2 {
 
 /// Takes the bytes of a filter. Called with one piece after another, of up to 1 MiB, in order.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
-/// Gives the bytes of a filter: fills the span, or the front of it, and returns the number of
-/// bytes; 0 only at the end.
+/// Gives a filter's bytes: fills the front of the span; returns their number, 0 only at the end.
 using ByteSource = std::function<std::size_t(std::span<std::byte>)>;
 
-/// Where load reads, made of what is given to it: a path, bytes, a std::istream, or a function as
-/// ByteSource. It does not own paths, bytes and streams longer than the call.
+/// Where load reads: a path, bytes or a std::istream, which stay the caller's, or a ByteSource.
 ///
 /// Of a file or bytes, everything is the filter: other bytes after it are a FormatError. A file
 /// must be a regular one: a pipe is a FormatError. Errors of a file name its path.
@@ -76,8 +74,7 @@ class Input {
   From from_;
 };
 
-/// Where save writes, made of what is given to it: a path, a std::ostream, or a function as
-/// ByteSink.
+/// Where save writes: a path, a std::ostream, or a ByteSink.
 ///
 /// A file is replaced atomically: readers see the old file or the new one, and after a crash or an
 /// error the old one is still whole. Needs room for both in the same folder. A process that is
@@ -113,9 +110,8 @@ class Output {
   To to_;
 };
 
-/// Removes a file that save has written, and returns when it cannot come back after the power has
-/// failed. False if there is none. Throws std::system_error that names the path, also when the
-/// folder cannot be opened to sync it.
+/// Removes a file that save has written, and returns when no loss of power can bring it back. False
+/// if there is none. Throws std::system_error, also when the folder cannot be opened to sync it.
 NESTLINE_EXPORT bool remove_saved(const std::filesystem::path& path);
 
 /// The bytes that save would write, of a filter of any kind. Throws what save throws.

@@ -120,10 +120,9 @@ inline Hash hash_key(Hash key, std::uint64_t /*seed*/) noexcept { return key; }
 }  // namespace internal
 
 /// The hash under which a filter with this seed stores `key`: to insert hash_key(key,
-/// filter.seed()) is to insert `key`. For callers that keep hashes instead of keys, or hash once
-/// for many filters. A Hash is returned as it is. The high bits of an integer's hash are well
-/// mixed and its lowest 18 are not: divide keys by the high ones. O(1), for strings O(length). Safe
-/// in any thread.
+/// filter.seed()) is to insert `key`. A Hash is returned as it is. The high bits of an integer's
+/// hash are well mixed and its lowest 18 are not: divide keys by the high ones. O(1), for strings
+/// O(length). Safe in any thread.
 [[nodiscard]] inline Hash hash_key(Key key, std::uint64_t seed) noexcept {
   return key.visit([seed](auto one) { return internal::hash_key(one, seed); });
 }
@@ -218,8 +217,7 @@ class KeySpan {
   }
 
  private:
-  // The same memory read as unsigned integers, which the language allows: the values are those that
-  // Key gives to negative numbers.
+  // The same memory as unsigned integers, which the language allows, with the values of Key.
   template <typename Unsigned, typename Signed>
   static Unsigned unsigned_twins(Signed keys) {
     return {reinterpret_cast<typename Unsigned::pointer>(keys.data()), keys.size()};

@@ -1,5 +1,4 @@
-// A cuckoo filter that carries a 40-bit value with each key: what an engine puts before its log,
-// its pages or its runs.
+// A cuckoo filter that carries a 40-bit value with each key, for an engine's log, pages or runs.
 //
 // A lookup of a key returns all its values, and seldom a value of another key. So the caller
 // checks each candidate where the value points, and a key that is not there costs one line of
@@ -11,8 +10,7 @@
 //   const std::size_t count = places.find("user:17", values);
 //   for (std::uint64_t value : std::span(values).first(count)) { ... is it that key? ... }
 //
-// A block of 64 bytes holds 8 keys, each with 20 bits of fingerprint: 8.42 bytes a key at 95 %
-// load.
+// A block of 64 bytes holds 8 keys, with 20 bits of fingerprint: 8.42 bytes a key at 95 % load.
 #ifndef NESTLINE_MAPLET_H_
 #define NESTLINE_MAPLET_H_
 
@@ -37,21 +35,18 @@ namespace nestline::inline v0_2 {
 /// What a new Maplet should be able to hold.
 struct MapletOptions {
   std::uint64_t capacity = 0;  ///< How many pairs must find room. At least 1.
-  /// How far the maplet grows by itself, by doubling. 0 or up to `capacity`: it does not grow.
-  /// Each doubling costs one of the 20 bits of fingerprint, so false candidates become twice as
-  /// frequent; at most 16 doublings.
+  /// How far the maplet grows by itself, by doubling; up to `capacity`: not at all. Each doubling
+  /// costs one of the 20 bits and doubles the false candidates; at most 16 doublings.
   std::uint64_t max_capacity = 0;
   std::uint64_t seed = 0;                       ///< Seed of the hash, as Options::seed.
   std::pmr::memory_resource* memory = nullptr;  ///< Where the blocks come from, as Options::memory.
 };
 
-/// A multiset of (key, value) pairs that answers with the values of a key, and seldom with values
-/// of other keys too.
+/// A multiset of (key, value) pairs.
 ///
-/// Thread safety: every member may be called from any thread at any time, except construction,
-/// destruction and move. What ConcurrentFilter promises about order, progress, threads and memory,
-/// signals, cancellation, fork() and calls inside a section holds here too: insert, find, replace
-/// and erase are each linearizable. Batches of inserts, grow, for_each, save, snapshot and
+/// Thread safety: as ConcurrentFilter's, with its promises about order, progress, threads and
+/// memory, signals, cancellation, fork() and calls inside a section: insert, find, replace and
+/// erase are each linearizable. Batches of inserts, grow, for_each, save, snapshot and
 /// snapshot_into throw std::logic_error inside a section, and change nothing.
 ///
 /// Speed: find reads one block of 64 bytes, or two for the share of keys that a full maplet keeps
@@ -64,8 +59,7 @@ class NESTLINE_EXPORT Maplet {
   static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << 40) - 1;
   /// The most values that a lookup returns, and the most pairs of keys that look the same.
   static constexpr std::size_t kMaxCandidates = 16;
-  /// An empty maplet. Throws std::invalid_argument for a capacity of 0 or above 2^40 blocks, and
-  /// std::bad_alloc.
+  /// Throws std::invalid_argument for a capacity of 0 or above 2^40 blocks, and std::bad_alloc.
   explicit Maplet(const MapletOptions& options);
   Maplet(Maplet&& other) noexcept;
   Maplet& operator=(Maplet&& other) noexcept;
@@ -79,29 +73,25 @@ class NESTLINE_EXPORT Maplet {
   /// over the memory when the maplet grows. Does not throw.
   [[nodiscard]] Inserted insert(Key key, std::uint64_t value) noexcept;
 
-  /// Puts the candidates for `key` into the front of `values` and returns how many there are. All
-  /// the key's values are among them. O(1).
+  /// Puts the candidates for `key`, all its values and seldom another, to the front of `values`,
+  /// and returns how many there are. O(1).
   std::size_t find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
-  /// The same for a key that is hashed already, with a few instructions less.
+  /// The same with a few instructions less.
   std::size_t find(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
-  /// Gives one pair (key, old_value) the new value, at one instant; false if there is no such pair.
-  /// O(1).
+  /// Gives one pair (key, old_value) the new value, at one instant; false if there is none. O(1).
   bool replace(Key key, std::uint64_t old_value, std::uint64_t new_value) noexcept;
   /// Removes one pair (key, value); false if there is none. O(1). Erase only pairs that were
   /// inserted: the pair of another key that looks the same would be removed.
   bool erase(Key key, std::uint64_t value) noexcept;
-  /// The key's hash, and a hint to the processor that its block will be read or changed soon.
-  [[nodiscard]] Hash prepare(Key key) const noexcept;
+  [[nodiscard]] Hash prepare(Key key) const noexcept;  ///< As Filter's.
 
-  /// The candidates of many keys: those of key i are values[first[i]] .. values[first[i + 1]], and
-  /// first has one more entry than there are keys. Both vectors are overwritten, and grow as they
-  /// need. Returns how many candidates there are in all. Each key is answered at an instant of its
-  /// own. Throws std::bad_alloc.
+  /// The candidates of many keys: those of key i are values[first[i]] up to, not with,
+  /// values[first[i + 1]]; first gets an entry more than there are keys. Both vectors are
+  /// overwritten, and grow as they need. Returns how many there are in all. Throws std::bad_alloc.
   std::size_t find(KeySpan keys, std::vector<std::uint32_t>& first,
                    std::vector<std::uint64_t>& values) const;
 
-  /// Adds the pairs (keys[i], values[i]) in this order, each as insert does, and returns how many
-  /// were added. `outcomes`, unless it is empty, has an element for each. Throws
+  /// Adds the pairs (keys[i], values[i]) in this order; returns how many were added. Throws
   /// std::invalid_argument, before anything is added, when the lengths differ.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<const std::uint64_t> values,
                                    std::span<Outcome> outcomes = {});
@@ -122,9 +112,8 @@ class NESTLINE_EXPORT Maplet {
   /// go on meanwhile, changes wait. Throws std::bad_alloc, and std::logic_error inside a section;
   /// the maplet is then unchanged.
   bool grow();
-  /// Calls with(value) for the value of each pair, as of one instant, in no particular order.
-  /// Copies the maplet first, so `with` may do anything. Throws std::bad_alloc, std::logic_error
-  /// inside a section, and what `with` throws.
+  /// Calls with(value) for each pair of a copy, in no particular order; `with` may do anything.
+  /// Throws std::bad_alloc, std::logic_error inside a section, and what `with` throws.
   void for_each(const std::function<void(std::uint64_t value)>& with) const;
   /// A copy as of one instant. Changes wait while it is copied, not while memory is made ready for
   /// it. Throws std::bad_alloc, and std::logic_error inside a section.
@@ -147,9 +136,7 @@ class NESTLINE_EXPORT Maplet {
   internal::OwnedState<State> state_;
 };
 
-/// Writes the maplet as of one instant, as save of a Filter does: the same format, with 20 in the
-/// place of the width. Needs memory for a copy. Throws std::system_error, std::bad_alloc, and
-/// std::logic_error inside a section.
+/// Saves a snapshot, which needs memory; 20 is in place of the width. Throws as ConcurrentFilter's.
 NESTLINE_EXPORT void save(const Maplet& maplet, const Output& to);
 /// The same for a maplet that no other thread uses, such as a snapshot: without a copy.
 NESTLINE_EXPORT void save(Maplet&& maplet, const Output& to);
@@ -158,10 +145,8 @@ NESTLINE_EXPORT void save(Maplet&& maplet, const Output& to);
   return Maplet::load(from);
 }
 
-/// A maplet's file, mapped read-only: opening reads only the header, and lookups read the blocks
-/// that they need, shared with all other processes that map the file. With Verify::lazily each
-/// section of 1 MiB is checked against its checksum before the first answer from it; a damaged one
-/// is a FormatError for each lookup that needs it. Or a maplet in bytes of somebody else.
+/// A maplet's mapped file, or a maplet in bytes of somebody else. Opening and checks are those of
+/// MappedFilter; a damaged section is a FormatError for each lookup that needs it.
 ///
 /// Thread safety: as const members of a Maplet.
 class NESTLINE_EXPORT MappedMaplet {

@@ -28,9 +28,9 @@ class Mapped;  // lib/file/mapped.h
 /// maplets and expiring filters, and for bytes in memory.
 enum class Verify : std::uint8_t {
   none,  ///< Never. Damaged blocks give wrong answers: a key that was inserted can be missed.
-  /// Each section once, when a lookup first needs it. Every key that may lie in a damaged section
-  /// counts as present, so a key that was inserted is never missed. A maplet, which would have to
-  /// name its values, throws FormatError.
+  /// Each section once, when a lookup first needs it. Every key that may lie in a damaged one
+  /// counts as present: none is missed. A maplet, which would have to name values, throws
+  /// FormatError.
   lazily,
   /// All of them when the file is opened: a damaged file is a FormatError and gives no answers.
   all,
@@ -39,9 +39,7 @@ enum class Verify : std::uint8_t {
 /// A filter that answers from a read-only mapping of its file, without reading it first: the system
 /// loads the pages that lookups touch, and processes that map the same file share them.
 ///
-/// The const members have the same meaning and thread safety as Filter's, as long as the file is
-/// whole. The Verify that the file is opened with decides what a damaged section does to answers;
-/// the default is Verify::lazily:
+/// The const members have the meaning and thread safety of Filter's while the file is whole. Else:
 ///
 ///   Verify   open reads     damaged section: may_contain    count               damage()
 ///   none     the header     wrong either way                wrong either way    nothing
@@ -61,26 +59,22 @@ class NESTLINE_EXPORT MappedFilter {
   /// Throws FormatError, std::system_error that names the path, and std::bad_alloc.
   static MappedFilter open(const std::filesystem::path& path, Verify verify = Verify::lazily);
 
-  /// A filter that answers from `bytes`, those of a file or of to_bytes, without a copy: in a
-  /// message, in a shared segment, in a page of an engine. They must begin at a multiple of 64
-  /// bytes, else throws std::invalid_argument, and stay in place and as they are while the filter
-  /// is used. Errors name the file "bytes". Throws FormatError, std::bad_alloc. O(1) but for what
-  /// `verify` reads.
+  /// A filter that answers from `bytes`, those of a file or of to_bytes, without a copy. They must
+  /// begin at a multiple of 64 bytes, else std::invalid_argument, and stay as they are while the
+  /// filter is used. Errors name the file "bytes". Throws FormatError, std::bad_alloc. O(1) but for
+  /// what `verify` reads.
   static MappedFilter view(std::span<const std::byte> bytes, Verify verify = Verify::lazily);
 
   MappedFilter(MappedFilter&& other) noexcept;
   MappedFilter& operator=(MappedFilter&& other) noexcept;
   ~MappedFilter();
-  /// Reads the whole file and checks everything that load checks, even what has been checked
-  /// before. Throws FormatError for the first flaw.
+  /// Reads the whole file and checks all that load checks. Throws FormatError for the first flaw.
   void verify() const;
-  /// The first damaged section that lookups have found so far. Empty as long as every section that
-  /// was needed is whole, and always empty unless the file was opened with Verify::lazily. Reads
-  /// nothing itself. O(sections).
+  /// The first damaged section that lookups have found so far, if any; only with Verify::lazily.
+  /// Reads nothing itself. O(sections).
   [[nodiscard]] std::optional<FormatError> damage() const;
-  /// A copy in memory, which can be changed and saved. It is what load gives, but always of the
-  /// mapped file, even when another file has taken its name. Checks everything. `memory` as for
-  /// load. Throws FormatError, std::bad_alloc.
+  /// What load gives, but always of the mapped file, even when another has taken its name. Checks
+  /// everything. Throws FormatError, std::bad_alloc.
   [[nodiscard]] Filter snapshot(std::pmr::memory_resource* memory = nullptr) const;
   [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
   /// As Filter's. A block in a page that this process has not used yet is not fetched: this neither

@@ -1,5 +1,4 @@
-// Where the blocks of a filter lie: in pages from the system, or in memory that the caller
-// provides.
+// Where the blocks of a filter lie: in pages from the system, or in memory of the caller's.
 //
 //   CountedMemory memory;  // derives from std::pmr::memory_resource
 //   nestline::Filter filter({.capacity = 1'000'000, .memory = &memory});
@@ -27,9 +26,8 @@
 
 namespace nestline::inline v0_2 {
 
-/// A resource whose allocate gives bytes that are all 0, as fresh pages from the system are. Derive
-/// from it where that is so: then the library writes no zeros, and pages take memory only when they
-/// are first used.
+/// A resource whose allocate gives bytes that are all 0, as fresh pages are. Derive from it: then
+/// the library writes no zeros, and pages take memory only when they are first used.
 class NESTLINE_EXPORT ZeroedMemory : public std::pmr::memory_resource {};
 
 /// The resource that filters have when Options::memory is null: fresh pages from the system for

@@ -1,6 +1,5 @@
-// Filters for C (C99 or later) and for every language that can call C: the cuckoo filter here, the
-// maplet and the filter whose keys expire in headers that this one includes, the store in
-// nestline_store.h.
+// Filters for C99 and all that can call C: the cuckoo filter here, the maplet and the filter whose
+// keys expire in headers that this one includes. The store is in nestline_store.h.
 //
 //   nestline_options options = NESTLINE_OPTIONS_INIT;
 //   options.capacity = 1000000;
@@ -63,8 +62,7 @@ extern "C" {
 #endif
 #pragma GCC visibility push(default)  // the library is compiled with hidden names
 
-/// A filter: one in memory that can be changed, one that answers from bytes that lie elsewhere, or
-/// one in memory whose keys expire.
+/// A filter: in memory, on bytes that lie elsewhere, or one whose keys expire.
 typedef struct nestline_filter nestline_filter;
 
 /// What a filter is made for. Begin with NESTLINE_OPTIONS_INIT and set members by name: later
@@ -163,8 +161,7 @@ static inline nestline_keys nestline_keys_hash(const uint64_t* hashes, size_t co
   return made;
 }
 
-/// The version of the running library, such as "0.2.0"; NESTLINE_VERSION_STRING is that of the
-/// headers.
+/// The running library's version, as "0.2.0"; NESTLINE_VERSION_STRING is that of the headers.
 const char* nestline_version(void);
 
 /// Registers the calling thread; otherwise its first call on any filter does. That sometimes
@@ -186,8 +183,7 @@ nestline_filter* nestline_create(const nestline_options* options, const char** e
 /// take 16 bytes a key more. O(keys + blocks).
 nestline_filter* nestline_build(const nestline_options* options, nestline_keys keys,
                                 uint8_t* outcomes, const char** error);
-/// A copy in memory, at one instant. The copy of a mapped filter can be changed, and all its bytes
-/// are checked first. O(memory).
+/// A copy in memory, at one instant. That of a mapped filter is checked first. O(memory).
 nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** error);
 /// Reads a file into memory and checks everything. O(file).
 nestline_filter* nestline_load(const char* path, const char** error);
@@ -220,8 +216,7 @@ void* nestline_to_bytes(const nestline_filter* filter, size_t* size, const char*
 /// Frees what nestline_to_bytes gave. NULL does nothing.
 void nestline_free_bytes(void* bytes);
 /// Reads the whole file of a mapped filter and compares every checksum. False if there is a flaw;
-/// *error then names where the first one is. A filter in memory is refused: it was checked when it
-/// was loaded.
+/// *error then names where the first one is. A filter in memory is refused.
 bool nestline_verify(const nestline_filter* filter, const char** error);
 /// True if the lookups so far have found no damage. If false, *error names where the first damaged
 /// section is. Only NESTLINE_VERIFY_LAZILY finds any. Reads nothing itself.
@@ -272,9 +267,8 @@ uint64_t nestline_capacity_for(uint64_t bytes, double fpr, const char** error);
 uint64_t nestline_bytes_for(const nestline_options* options, const char** error);
 
 /// The hash under which a filter with this seed stores the key: to insert it with
-/// nestline_insert_hash is to insert the key. nestline_hash_bytes returns 0 when it fails. The high
-/// bits of an integer's hash are well mixed and its lowest 18 are not: divide keys by the high
-/// ones.
+/// nestline_insert_hash is to insert the key. nestline_hash_bytes returns 0 when it fails. Divide
+/// keys by the high bits; the lowest 18 of an integer's are not well mixed.
 uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed, const char** error);
 uint64_t nestline_hash_u64(uint64_t key, uint64_t seed);
 
@@ -299,8 +293,7 @@ bool nestline_insert_unique_bytes(nestline_filter* filter, const void* key, size
                                   const char** error);
 bool nestline_insert_unique_u64(nestline_filter* filter, uint64_t key, const char** error);
 bool nestline_insert_unique_hash(nestline_filter* filter, uint64_t hash, const char** error);
-/// Replaces one copy of the old key, which must have been inserted, with the new key, at one
-/// instant.
+/// Replaces one copy of the old key, which must be there, with the new key, at one instant.
 bool nestline_update_bytes(nestline_filter* filter, const void* old_key, size_t old_size,
                            const void* new_key, size_t new_size, const char** error);
 bool nestline_update_u64(nestline_filter* filter, uint64_t old_key, uint64_t new_key,
@@ -321,15 +314,13 @@ uint64_t nestline_prepare_bytes(const nestline_filter* filter, const void* key, 
                                 const char** error);
 uint64_t nestline_prepare_u64(const nestline_filter* filter, uint64_t key, const char** error);
 uint64_t nestline_prepare_hash(const nestline_filter* filter, uint64_t hash, const char** error);
-/// Copies of the key, at most 10; may count copies of another key that looks the same.
-/// NESTLINE_NO_COUNT when it fails.
+/// Copies of the key, and of keys that look the same; at most 10. NESTLINE_NO_COUNT when it fails.
 uint64_t nestline_count_bytes(const nestline_filter* filter, const void* key, size_t size,
                               const char** error);
 uint64_t nestline_count_u64(const nestline_filter* filter, uint64_t key, const char** error);
 uint64_t nestline_count_hash(const nestline_filter* filter, uint64_t hash, const char** error);
-/// Removes one copy of a key, which must have been stored: after a copy that an insert refused, a
-/// key that looks the same may be missed. False: none was found (*error is NULL), or the call
-/// failed.
+/// Removes one copy of a key, which must have been stored: else one that looks the same may be
+/// missed. False: none was found (*error is NULL), or the call failed.
 bool nestline_erase_bytes(nestline_filter* filter, const void* key, size_t size,
                           const char** error);
 bool nestline_erase_u64(nestline_filter* filter, uint64_t key, const char** error);

@@ -1,5 +1,4 @@
-// The filter whose keys expire (expiring_filter.h), for C: "was this key seen in the last ten
-// minutes?"
+// The filter whose keys expire (expiring_filter.h), for C.
 //
 //   nestline_expiring_options options = NESTLINE_EXPIRING_OPTIONS_INIT;
 //   options.capacity = 1000000;
@@ -49,16 +48,14 @@ typedef struct nestline_expiring_options {
 /// An empty filter at tick 0. Functions that return a filter return NULL when they fail.
 nestline_filter* nestline_expiring_create(const nestline_expiring_options* options,
                                           const char** error);
-/// As nestline_load, nestline_load_from and nestline_from_bytes. The filter is at the tick at which
-/// it was saved.
+/// As nestline_load and so on. The filter is at the tick at which it was saved.
 nestline_filter* nestline_expiring_load(const char* path, const char** error);
 nestline_filter* nestline_expiring_load_from(nestline_read read, void* context, const char** error);
 nestline_filter* nestline_expiring_from_bytes(const void* bytes, size_t size, const char** error);
 
 // Time. These functions refuse a filter whose keys do not expire.
 
-/// Moves time on by so many ticks; see ExpiringFilter::advance, also for what it costs. False: it
-/// failed, nothing has changed.
+/// Moves time on; see ExpiringFilter::advance for the cost. False: failed, nothing has changed.
 bool nestline_expiring_advance(nestline_filter* filter, uint64_t ticks, const char** error);
 /// Does a part of the sweep of the present tick, of about so many blocks of 64 bytes. True: nothing
 /// is left to sweep. False: something is left (*error is NULL), or the call failed.
@@ -68,8 +65,7 @@ uint64_t nestline_expiring_now(const nestline_filter* filter);
 /// The life that an insert gives, in ticks; 0 for any other filter.
 unsigned nestline_expiring_life(const nestline_filter* filter);
 
-/// Moves a filter's time on by the clock, so that its keys live at least a window and at most one
-/// tick, window / life, longer.
+/// Moves a filter's time on by the clock: keys live a window and up to a tick, window / life, more.
 typedef struct nestline_expiring_clock nestline_expiring_clock;
 /// A clock that begins now, at the filter's present tick; `window` in nanoseconds. The filter must
 /// be freed after it. NULL when it fails.

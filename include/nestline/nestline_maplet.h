@@ -50,8 +50,7 @@ nestline_maplet* nestline_maplet_view(const void* bytes, size_t size, nestline_v
                                       const char** error);
 /// Frees the maplet; no other call may be running on it. NULL does nothing.
 void nestline_maplet_free(nestline_maplet* maplet);
-/// As nestline_save, nestline_save_to and nestline_to_bytes. A mapped maplet is refused: copy its
-/// file.
+/// As nestline_save and so on. A mapped maplet is refused: copy its file.
 bool nestline_maplet_save(const nestline_maplet* maplet, const char* path, const char** error);
 bool nestline_maplet_save_to(const nestline_maplet* maplet, nestline_write write, void* context,
                              const char** error);
@@ -73,8 +72,7 @@ uint64_t nestline_maplet_find_u64(const nestline_maplet* maplet, uint64_t key, u
                                   const char** error);
 uint64_t nestline_maplet_find_hash(const nestline_maplet* maplet, uint64_t hash, uint64_t* values,
                                    const char** error);
-/// Gives one pair of key and old value the new value, at one instant. False: there is no such pair
-/// (*error is NULL), or the call failed.
+/// Gives one pair a new value, at one instant. False: there is none (*error is NULL), or it failed.
 bool nestline_maplet_replace_bytes(nestline_maplet* maplet, const void* key, size_t size,
                                    uint64_t old_value, uint64_t new_value, const char** error);
 bool nestline_maplet_replace_u64(nestline_maplet* maplet, uint64_t key, uint64_t old_value,

@@ -131,8 +131,7 @@ bool nestline_store_stats(const nestline_store* store, nestline_store_counts* co
 /// there was none (*error is NULL), or the call failed.
 char* nestline_store_background_error(const nestline_store* store, const char** error);
 
-// Files in a store, cut into pieces of which equal ones are stored once; see store.h. Names are
-// bytes.
+// Files in a store; see store_files.h. Names are bytes.
 
 /// Stores what `read` gives under the name, in pieces of `piece_bytes` (0: 4096), or, if `lines`,
 /// one for each line. Returns the number of bytes, NESTLINE_NO_COUNT when it fails.

@@ -30,9 +30,8 @@ struct NESTLINE_EXPORT Cancelled : std::runtime_error {
   Cancelled();
 };
 
-/// Filter::build on all threads: the same filter, byte for byte, for any number of them. Each range
-/// of blocks is filled while it is in the cache of one core. Throws what Filter::build throws, and
-/// Cancelled.
+/// Filter::build on all threads: the same filter, byte for byte, for any number of them. Throws
+/// what Filter::build throws, and Cancelled.
 [[nodiscard]] NESTLINE_EXPORT Filter build(const Options& options, KeySpan keys,
                                            std::span<Outcome> outcomes = {});
 
@@ -43,17 +42,15 @@ struct NESTLINE_EXPORT Cancelled : std::runtime_error {
 [[nodiscard]] NESTLINE_EXPORT std::size_t insert(ConcurrentFilter& filter, KeySpan keys,
                                                  std::span<Outcome> outcomes = {});
 
-/// The filter's own may_contain, split among threads. Throws std::invalid_argument and Cancelled;
-/// `out` then has no meaning.
+/// The filter's own, split among threads. After std::invalid_argument or Cancelled, ignore `out`.
 NESTLINE_EXPORT std::size_t may_contain(const Filter& filter, KeySpan keys,
                                         std::span<std::uint8_t> out);
 NESTLINE_EXPORT std::size_t may_contain(const ConcurrentFilter& filter, KeySpan keys,
                                         std::span<std::uint8_t> out);
 NESTLINE_EXPORT std::size_t may_contain(const MappedFilter& filter, KeySpan keys,
                                         std::span<std::uint8_t> out);
-/// The filter's own select, split among threads: positions in ascending order. Needs one more bit
-/// of memory for each key. Throws std::invalid_argument, std::bad_alloc and Cancelled; `positions`
-/// then has no meaning.
+/// The same; positions ascend. Needs one more bit of memory for each key; throws also
+/// std::bad_alloc.
 NESTLINE_EXPORT std::size_t select(const Filter& filter, KeySpan keys,
                                    std::span<std::uint32_t> positions);
 NESTLINE_EXPORT std::size_t select(const ConcurrentFilter& filter, KeySpan keys,

@@ -25,9 +25,8 @@ namespace nestline::inline v0_2 {
 /// erased without growing are seen. No writer may be at work during a lookup, as with Filter.
 class Reader {
  public:
-  /// Hashes `key` and starts to fetch its block into the cache. Look the hash up some keys later:
-  /// 16 are enough for filters in memory. The hash is good for every filter with the same seed, and
-  /// for ever. O(1), for strings O(length).
+  /// As Filter's: look the hash up some 16 keys later. It is good for every filter with the same
+  /// seed, and for ever. O(1), for strings O(length).
   [[nodiscard]] Hash prepare(Key key) const noexcept {
     constexpr std::uint64_t kBytes = 64;
     const Hash hash = hash_of_(key);

@@ -24,7 +24,6 @@
 #include "nestline/mapped_filter.h"
 #include "nestline/nestline.h"
 
-// In memory, mapped, or in memory with keys that expire.
 struct nestline_filter {
   std::variant<nestline::ConcurrentFilter, nestline::MappedFilter, nestline::ExpiringFilter> kind;
 };
@@ -41,7 +40,6 @@ inline constexpr char kMapletFull[] = "the maplet is full: no room can be made f
 inline constexpr char kMapletCopies[] =
     "the maplet has as many pairs of keys that look like this one as it can hold";
 
-// Whether it was stored; if not, *error has the reason.
 inline bool is_stored(Outcome outcome, const char* full, const char* copies, const char** error) {
   if (outcome == Outcome::full) set_error(error, full);
   if (outcome == Outcome::copies) set_error(error, copies);

@@ -22,7 +22,6 @@ namespace nestline::inline v0_2::c {
 // Keys of a part: 16 KiB of stack. Starting a new batch of the filter for each costs little.
 inline constexpr std::size_t kPart = 1024;
 
-// Checks an array that a C caller gives. The sentence is a literal.
 template <typename Element>
 void require_array(const Element* array, std::size_t count, const char* sentence) {
   require(array != nullptr || count == 0, sentence);
@@ -93,7 +92,6 @@ class Keys {
     gather(
         selection.size(), [&](std::size_t i) { return selection[i]; }, visit);
   }
-  // The same for parts of keys of any kind.
   template <typename Visit>
   void for_each_part(Visit&& visit) const {
     if (!are_bytes()) return visit(std::size_t{0}, words());

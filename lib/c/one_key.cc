@@ -13,7 +13,6 @@
 namespace nestline::inline v0_2::c {
 namespace {
 
-// Changes a filter of one of these kinds: make(filter) returns an Inserted.
 template <class... Kinds, typename Change>
 bool change(nestline_filter* filter, const char** error, Change&& make) {
   return guarded(error, false, [&] {

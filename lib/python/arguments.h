@@ -49,7 +49,6 @@ Choice named(const char* argument, const std::string& text,
 
 std::filesystem::path path_of(py::handle object);
 
-// The options of a filter. `fpr` may be None.
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
                    py::handle max_capacity, py::handle seed, py::handle load);
 

@@ -15,7 +15,6 @@ namespace {
 using PyCluster = Box<ClusterFilter>;
 using PyCopy = Box<ClusterCopy>;
 
-// An argument of one of pybind11's types. Throws TypeError.
 template <typename T>
 T given(py::handle object, const std::string& name) {
   try {

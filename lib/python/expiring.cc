@@ -136,7 +136,6 @@ bool sweep(PyExpiringFilter& held, py::handle blocks) {
 std::uint64_t size(PyExpiringFilter& held) { return held.shared()->size(); }
 std::uint64_t now(PyExpiringFilter& held) { return held.shared()->now(); }
 
-// A filter that was saved this long ago.
 Made aged(ExpiringFilter&& filter, Window window, double elapsed) {
   if (elapsed > 0) {
     if (!window) throw std::invalid_argument("elapsed is for a filter with a window");

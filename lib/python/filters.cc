@@ -80,7 +80,6 @@ std::unique_ptr<PyMappedFilter> view_of(py::handle data, const std::string& veri
 
 void end_view(PyMappedFilter& held) { held.end(); }
 
-// None of a view.
 py::object path_as_text(const std::string& path) {
   if (path.empty()) return py::none();
   return py::reinterpret_steal<py::object>(
@@ -180,7 +179,6 @@ that find no place. may_contain is True for them all the same.
            [](PyFilter& held) { return "<nestline.Filter: " + figures_of(*held.shared()) + ">"; });
 }
 
-// Its calls may run beside each other.
 void bind_concurrent_filter(py::module_& module) {
   py::class_<PyConcurrentFilter> type(
       module, "ConcurrentFilter",

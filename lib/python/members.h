@@ -30,7 +30,6 @@ void made_by(py::class_<Held>& type, const char* what) {
            [what](py::handle, const py::args&, const py::kwargs&) { throw py::type_error(what); });
 }
 
-// The properties that a class has the members for.
 template <typename Held>
 void bind_figures(py::class_<Held>& type) {
   const auto add = [&]<typename Get>(const char* name, const char* doc, Get) {

@@ -45,7 +45,6 @@ std::optional<std::int64_t> dimensions_of(py::handle object);
 // bytes, an mmap or a buffer of Arrow. What is neither one key nor many counts as many.
 bool is_one_key(py::handle object);
 
-// A key and what keeps its bytes in place.
 class OneKey {
  public:
   explicit OneKey(py::handle object);
@@ -60,7 +59,6 @@ class OneKey {
   Key key_ = Hash{0};
 };
 
-// The bytes of a key or a value of a store: str, bytes and the like.
 class Bytes {
  public:
   Bytes(py::handle object, const char* what);

@@ -40,7 +40,6 @@ py::object object_from(Work&& work) {
   return py::reinterpret_steal<py::object>(made);
 }
 
-// The attribute; null if there is none.
 inline py::object attribute_of(py::handle object, py::handle name) {
   PyObject* const found = in_python([&] { return PyObject_GetAttr(object.ptr(), name.ptr()); });
   if (found == nullptr) PyErr_Clear();
@@ -64,7 +63,6 @@ class Released {
     if (state_ != nullptr) take();
   }
 
-  // What work() returns, with the lock.
   template <typename Work>
   decltype(auto) call(Work&& work) const {
     struct Taken {

@@ -41,7 +41,6 @@ constexpr const char* kBuildFooter =
     "once, in a smaller filter, build it from the output of sort -u.\n"
     "Exit status: 0 done, 2 error. FILE is written only on success.";
 
-// What a user who removes all lines again must know.
 constexpr const char* kUndoBuild =
     "; to know which, build from no lines with --capacity, then nestline add --left-out";
 

@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kInputBufferBytes = std::size_t{1} << 18;
 
-// What is left of a regular file; no value for any other kind of input.
 std::optional<std::uint64_t> bytes_of(const std::string& input) {
   struct stat status {};
   const bool standard = input == "-";

@@ -39,7 +39,6 @@ class Progress {
   void begin(Unit unit, std::optional<std::uint64_t> total);
   /// Reports that this much is done. Without lines, the bar shows the bytes in a second.
   void update(std::uint64_t done, std::optional<std::uint64_t> lines = std::nullopt);
-  /// Erases the bar, before another message or at the end.
   void erase() noexcept;
 
  private:

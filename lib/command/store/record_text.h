@@ -14,7 +14,6 @@
 
 namespace nestline::inline v0_2::command {
 
-/// Appends the bytes with their escapes, for a line that ends so.
 void append_escaped(std::string& text, std::string_view bytes, char line_end = '\n');
 
 /// Sets `bytes` to what the escaped text means; false if it has an escape that there is not.

@@ -17,7 +17,6 @@
 
 namespace nestline::inline v0_2::command {
 
-/// Lines that nestline uniq looks up at a time, at most.
 inline constexpr std::size_t kChunkLines = 512;
 
 class ChunkTable {

@@ -71,7 +71,6 @@ class SeenLines : public SeenSet<Filter> {
   std::size_t oldest_ = 0;  // the place of the oldest hash
   std::size_t kept_;        // hashes in the ring
 
-  // Of one chunk.
   ChunkTable table_;
   std::vector<Hash> fresh_, gone_;
   std::vector<Outcome> outcomes_;

@@ -27,7 +27,6 @@ class SeenRecently : public SeenSet<ExpiringFilter> {
 
   void advance(std::uint64_t ticks);
 
-  /// As SeenLines::select_new.
   Selected select_new(std::span<const Hash> lines, std::span<std::uint32_t> positions);
 
  private:
@@ -37,7 +36,6 @@ class SeenRecently : public SeenSet<ExpiringFilter> {
   void put(std::span<const Hash> lines);
   void put_elsewhere(Hash line);
 
-  // Of one chunk.
   std::vector<std::uint8_t> new_ = std::vector<std::uint8_t>(kChunkLines);
   std::vector<std::uint8_t> full_ = new_;
   std::vector<Outcome> outcomes_ = std::vector<Outcome>(kChunkLines);

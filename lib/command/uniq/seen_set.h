@@ -109,7 +109,6 @@ class SeenSet {
   SeenOptions options_;
   Generations generations_;
 
-  // Of one chunk.
   std::vector<std::uint8_t> held_ = std::vector<std::uint8_t>(kChunkLines);
 
  private:

@@ -13,14 +13,12 @@
 
 namespace nestline::inline v0_2::command {
 
-/// A set of lines of the kind that its options want.
 class LineSet {
  public:
   explicit LineSet(const SeenOptions& options);
   explicit LineSet(SeenLines lines) : either_(std::move(lines)) {}
   explicit LineSet(SeenRecently lines) : either_(std::move(lines)) {}
 
-  /// As SeenLines::select_new.
   Selected select_new(std::span<const Hash> lines, std::span<const std::uint8_t> repeats,
                       std::span<std::uint32_t> positions);
   void advance(std::uint64_t ticks);

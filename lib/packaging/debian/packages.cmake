@@ -168,7 +168,6 @@ the store, clusters, and the interfaces for other languages and servers."
   PACKAGE_ARCHITECTURE
   all)
 
-# What stage.cmake needs to know.
 set(CPACK_PRE_BUILD_SCRIPTS ${debian}/stage.cmake)
 set(CPACK_NESTLINE_DEBIAN ${debian})
 set(CPACK_NESTLINE_SHARED ${BUILD_SHARED_LIBS})

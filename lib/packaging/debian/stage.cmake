@@ -71,7 +71,6 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   # The licence is in Debian's folder of licences.
   file(REMOVE ${root}/usr/share/doc/nestline/LICENSE)
 
-  # Programs and libraries.
   file(GLOB_RECURSE files ${root}/usr/bin/* ${root}/usr/lib/*)
   set(binaries "")
   foreach(file ${files})
