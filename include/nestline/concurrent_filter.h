@@ -64,8 +64,8 @@ class NESTLINE_EXPORT ConcurrentReader {
 
 /// A Filter for many threads. Only the differences from Filter's members are described here.
 ///
-/// Thread safety: any member, any thread, any time, but for construction, destruction, move,
-/// freeze.
+/// Thread safety: every member may be called from any thread at any time, except construction,
+/// destruction, move and freeze.
 ///
 /// Order: each single-key operation is linearizable: it takes effect at one instant between its
 /// call and its return; so insert_unique and update check and change at one instant. A batch is

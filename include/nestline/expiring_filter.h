@@ -185,7 +185,6 @@ NESTLINE_EXPORT void save(const ExpiringFilter& filter, const Output& to);
 class NESTLINE_EXPORT MappedExpiringFilter {
  public:
   // As MappedFilter's.
-
   static MappedExpiringFilter open(const std::filesystem::path& path,
                                    Verify verify = Verify::lazily);
   static MappedExpiringFilter view(std::span<const std::byte> bytes,
@@ -193,14 +192,10 @@ class NESTLINE_EXPORT MappedExpiringFilter {
   MappedExpiringFilter(MappedExpiringFilter&& other) noexcept;
   MappedExpiringFilter& operator=(MappedExpiringFilter&& other) noexcept;
   ~MappedExpiringFilter();
-
-  // As MappedFilter's.
-
   void verify() const;
   [[nodiscard]] std::optional<FormatError> damage() const;
 
   // As ExpiringFilter's.
-
   [[nodiscard]] bool may_contain(Key key) const noexcept;
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
     return look_up(keys, {out});

@@ -59,7 +59,7 @@ class NESTLINE_EXPORT Maplet {
   static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << 40) - 1;
   /// The most values that a lookup returns, and the most pairs of keys that look the same.
   static constexpr std::size_t kMaxCandidates = 16;
-  /// Throws std::invalid_argument for a capacity of 0 or above 2^40 blocks, and std::bad_alloc.
+  /// Empty. Throws std::invalid_argument for a capacity of 0 or above 2^40 blocks; std::bad_alloc.
   explicit Maplet(const MapletOptions& options);
   Maplet(Maplet&& other) noexcept;
   Maplet& operator=(Maplet&& other) noexcept;
@@ -76,7 +76,7 @@ class NESTLINE_EXPORT Maplet {
   /// Puts the candidates for `key`, all its values and seldom another, to the front of `values`,
   /// and returns how many there are. O(1).
   std::size_t find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
-  /// The same with a few instructions less.
+  /// The same for a hash, with a few instructions less.
   std::size_t find(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
   /// Gives one pair (key, old_value) the new value, at one instant; false if there is none. O(1).
   bool replace(Key key, std::uint64_t old_value, std::uint64_t new_value) noexcept;
@@ -152,15 +152,11 @@ NESTLINE_EXPORT void save(Maplet&& maplet, const Output& to);
 class NESTLINE_EXPORT MappedMaplet {
  public:
   // As MappedFilter's.
-
   static MappedMaplet open(const std::filesystem::path& path, Verify verify = Verify::lazily);
   static MappedMaplet view(std::span<const std::byte> bytes, Verify verify = Verify::lazily);
   MappedMaplet(MappedMaplet&& other) noexcept;
   MappedMaplet& operator=(MappedMaplet&& other) noexcept;
   ~MappedMaplet();
-
-  // As MappedFilter's.
-
   void verify() const;
   [[nodiscard]] std::optional<FormatError> damage() const;
   /// As Maplet's. Throws FormatError when a section that it needs is damaged.

@@ -98,7 +98,6 @@ class NESTLINE_EXPORT MappedFilter {
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
 
   // As Filter's; memory_bytes() are those of the file.
-
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;

@@ -1,6 +1,5 @@
 // What an ExpiringFilter is made of: the state of a ConcurrentFilter, with its sections, pauses and
-// counting, and how far the sweep has come. lib/place/aging.h has the rules of time and their
-// proof.
+// counting, and how far the sweep has come. lib/place/aging.h has and proves the rules of time.
 //
 // Whoever sweeps claims the next kSlice blocks, and adds them to `swept_` when it has passed them.
 // Each inserting thread does so once in kSlice inserts. At a full rate of inserts the sweep is over

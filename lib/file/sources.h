@@ -1,6 +1,5 @@
 // Open files, and where a filter's bytes come from. A source has a name for errors, and read(),
-// which fills `to`. Those of known length have size() and are read at any offset; a stream in
-// order.
+// which fills `to`. Those of known length have size() and are read at any offset.
 #ifndef NESTLINE_LIB_FILE_SOURCES_H_
 #define NESTLINE_LIB_FILE_SOURCES_H_
 

@@ -35,8 +35,8 @@ class GrowthPatience {
   void begin() noexcept { left_ = kKeys; }
   [[nodiscard]] bool is_waiting() const noexcept { return left_ != 0; }
 
-  // Counts keys that need growth. False: it is time to try again. Threads that call it at once may
-  // not count all keys, and wait a little longer.
+  // Counts keys that need growth. False: it is time to try again. Calls of several threads at once
+  // may miss some keys: the wait is a little longer.
   bool waits(std::uint64_t keys) noexcept {
     const std::uint64_t left = left_;
     if (left == 0) return false;
