@@ -123,12 +123,10 @@ class NESTLINE_EXPORT ConcurrentFilter {
   ConcurrentFilter(ConcurrentFilter&& other) noexcept;
   ConcurrentFilter& operator=(ConcurrentFilter&& other) noexcept;
   ~ConcurrentFilter();
-
   /// Registers the calling thread with liburcu (see above), once and for all filters. Afterwards no
   /// lookup of this thread allocates memory. Throws std::bad_alloc when the system refuses 1 MiB;
   /// abort() is still possible if another thread takes the last memory just then.
   static void register_thread();
-
   /// The filter without locks, in the same memory. This one, which no other thread may use, can
   /// then only be destroyed or assigned to. One pass over the memory, to clear the versions.
   [[nodiscard]] Filter freeze() &&;

@@ -133,7 +133,6 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// one pass over the memory for each tick. Threads that advance take turns. More than 14 ticks at
   /// once empty the filter, and writers wait. Throws std::logic_error inside a section.
   void advance(std::uint64_t ticks = 1);
-
   /// Sweeps about so many blocks of 64 bytes in the present tick, for a program that must not stop
   /// for long in advance(). True: nothing is left to sweep, and advance() will return at once.
   bool sweep(std::size_t blocks) noexcept;
@@ -194,7 +193,6 @@ class NESTLINE_EXPORT MappedExpiringFilter {
   ~MappedExpiringFilter();
   void verify() const;
   [[nodiscard]] std::optional<FormatError> damage() const;
-
   // As ExpiringFilter's.
   [[nodiscard]] bool may_contain(Key key) const noexcept;
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {

@@ -84,13 +84,11 @@ class NESTLINE_EXPORT Maplet {
   /// inserted: the pair of another key that looks the same would be removed.
   bool erase(Key key, std::uint64_t value) noexcept;
   [[nodiscard]] Hash prepare(Key key) const noexcept;  ///< As Filter's.
-
   /// The candidates of many keys: those of key i are values[first[i]] up to, not with,
   /// values[first[i + 1]]; first gets an entry more than there are keys. Both vectors are
   /// overwritten, and grow as they need. Returns how many there are in all. Throws std::bad_alloc.
   std::size_t find(KeySpan keys, std::vector<std::uint32_t>& first,
                    std::vector<std::uint64_t>& values) const;
-
   /// Adds the pairs (keys[i], values[i]) in this order; returns how many were added. Throws
   /// std::invalid_argument, before anything is added, when the lengths differ.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<const std::uint64_t> values,

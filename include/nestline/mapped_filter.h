@@ -96,7 +96,6 @@ class NESTLINE_EXPORT MappedFilter {
     return look_up(keys, {positions, selection});
   }
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
-
   // As Filter's; memory_bytes() are those of the file.
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;

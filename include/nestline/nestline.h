@@ -265,7 +265,6 @@ bool nestline_is_mapped(const nestline_filter* filter);
 uint64_t nestline_capacity_for(uint64_t bytes, double fpr, const char** error);
 /// Bytes of memory that a filter with these options begins with.
 uint64_t nestline_bytes_for(const nestline_options* options, const char** error);
-
 /// The hash under which a filter with this seed stores the key: to insert it with
 /// nestline_insert_hash is to insert the key. nestline_hash_bytes returns 0 when it fails. Divide
 /// keys by the high bits; the lowest 18 of an integer's are not well mixed.

@@ -1,8 +1,6 @@
 // The C functions on whole filters: making, storing, freeing, describing and changing them.
 #include "nestline/filter.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <type_traits>
 #include <variant>
@@ -12,7 +10,6 @@
 #include "nestline/concurrent_filter.h"
 #include "nestline/expiring_filter.h"
 #include "nestline/io.h"
-#include "nestline/keys.h"
 #include "nestline/mapped_filter.h"
 #include "nestline/nestline.h"
 #include "nestline/version.h"

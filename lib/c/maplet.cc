@@ -2,15 +2,10 @@
 #include "nestline/maplet.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <variant>
-#include <vector>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
-#include "nestline/keys.h"
 #include "nestline/nestline_maplet.h"
 
 namespace nestline::inline v0_2::c {

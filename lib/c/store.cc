@@ -1,13 +1,6 @@
 // The C functions on stores.
 #include "nestline/store.h"
 
-#include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
 #include "nestline/nestline_store.h"

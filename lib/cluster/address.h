@@ -29,7 +29,6 @@ struct ServerUrl {
 };
 
 ServerUrl parse_server(std::string_view text);  ///< std::invalid_argument, without passwords.
-
 /// "HOST:PORT" as MOVED and ASK have it: the port is after the last colon, and IPv6 addresses have
 /// no brackets. An empty host means that of `from`, which sent the reply.
 std::optional<Address> parse_redirection(std::string_view text, const Address& from);

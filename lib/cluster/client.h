@@ -61,7 +61,6 @@ class Client {
  public:
   /// Connects to nobody yet. Throws std::invalid_argument, std::bad_alloc.
   explicit Client(const ClusterOptions& options);
-
   /// Throws ClusterError, std::bad_alloc. The error's effect is that of the time since forget().
   std::vector<Answer> run(std::span<const Request> requests);
   Answer run(const Request& request) { return std::move(run(std::span(&request, 1)).front()); }
@@ -112,7 +111,6 @@ class Client {
   void abandon() noexcept;
   void place_tasks();
   bool place(std::size_t number);
-
   // run.cc
   void request_map();
   void delay(std::size_t number, const std::string& why, bool at_once);
@@ -138,7 +136,6 @@ class Client {
     return is_map_task(number) ? map_request_ : requests_[number];
   }
   [[nodiscard]] bool wants_map() const { return (!has_map_ || map_is_old_) && !map_is_requested_; }
-
   std::chrono::milliseconds timeout_;
   Login login_;
   std::unique_ptr<TlsContext> tls_;
@@ -150,7 +147,6 @@ class Client {
   std::size_t next_map_source_ = 0;  // of the seeds and the known nodes
   std::uint64_t serials_ = 0;
   bool changed_ = false;
-
   // Of the present run.
   Request map_request_;
   std::span<const Request> requests_;

@@ -51,7 +51,6 @@ class Connection {
   /// Whether a byte of what begins at `position` may have left this process.
   [[nodiscard]] bool has_left(std::uint64_t position) const noexcept { return position < left_; }
   [[nodiscard]] bool has_waiting() const noexcept { return !plain_.empty() || !network_.empty(); }
-
   /// Moves what can be moved without waiting; whether any byte moved. Throws ConnectionLost,
   /// LoginRefused, BadReply, std::bad_alloc; receive() then still has the replies before that.
   bool advance();
@@ -93,7 +92,6 @@ class Connection {
   bool send_some();
   bool receive_some();
   void check_login();
-
   std::vector<Candidate> candidates_;  // not tried yet, last one first
   int socket_ = -1;
   Stage stage_ = Stage::connecting;

@@ -43,7 +43,6 @@ struct Descriptor {
   std::uint64_t max_capacity = 0;
   std::uint64_t id = 0;
   std::uint64_t epoch = 0;
-
   /// Whether its parts grow.
   [[nodiscard]] bool grows() const { return max_capacity == 0 || max_capacity > capacity; }
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
@@ -69,16 +68,13 @@ inline std::string parts_and_seed(const Descriptor& descriptor) {
 }
 
 std::uint64_t draw();  ///< 64 bits from the system's source of chance
-
 /// Throws std::invalid_argument when it cannot be the name of a logical filter.
 void check_name(std::string_view name);
 std::string part_key(std::string_view name, std::uint32_t part, std::uint64_t epoch);
 std::string left_field(std::uint64_t epoch);
-
 /// All arguments of the HSET that writes it, without those of a state.
 std::vector<std::string> encode_fields(std::string_view name, const Descriptor& descriptor);
 FoundDescriptor decode_fields(const Reply& reply);  ///< HGETALL's; leaves out fields that are bad
-
 /// Settings of one part when all together have room for `items`: its share, and as much more that
 /// no part of a million filters is without room although the filter has room.
 redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items);

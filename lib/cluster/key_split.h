@@ -13,7 +13,6 @@
 namespace nestline::inline v0_2::cluster {
 
 inline constexpr std::size_t kKeysAtOnce = std::size_t{1} << 22;  ///< with positions: some 90 MiB
-
 /// Throws std::invalid_argument unless there is room for an answer to each key.
 void require_answers(KeySpan keys, std::span<const std::uint8_t> out);
 

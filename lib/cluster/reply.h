@@ -24,7 +24,6 @@ struct Reply {
   std::int64_t integer = 0;
   std::string text;  ///< Of a status, an error and a bulk string.
   std::vector<Reply> elements;
-
   [[nodiscard]] bool is_error() const { return kind == Kind::error; }
   [[nodiscard]] bool is_bulk() const { return kind == Kind::bulk; }
   [[nodiscard]] bool is_array() const { return kind == Kind::array; }

@@ -39,7 +39,6 @@ class Session {
   [[nodiscard]] const std::string& label_of(std::uint32_t part) const { return labels_[part]; }
   [[nodiscard]] const std::string& key_of(std::uint32_t part) const { return keys_[part]; }
   [[nodiscard]] unsigned slot_of_part(std::uint32_t part) const { return slot_of(keys_[part]); }
-
   /// A request about the descriptor, and one about a part.
   [[nodiscard]] Request about_all(std::string commands, unsigned replies = 1) const;
   [[nodiscard]] Request about_part(std::uint32_t part, std::string commands,
@@ -82,7 +81,6 @@ class Session {
   /// Whether so many replicas have what an answer's connection changed. Waits. Throws ClusterError.
   bool replicates(const Answer& answer, unsigned replicas);
   [[nodiscard]] unsigned wait_replicas() const noexcept { return wait_replicas_; }
-
   /// Waits until the replicas of the options have what the requests changed. Throws ClusterError.
   void wait_for_replicas(std::span<const Request> requests, std::span<const Answer> answers);
 

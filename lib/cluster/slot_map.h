@@ -14,7 +14,6 @@
 namespace nestline::inline v0_2::cluster {
 
 inline constexpr unsigned kSlots = 16384;
-
 /// CRC-16/XMODEM, as the specification has it, of what the first braces enclose, or of all.
 unsigned slot_of(std::string_view key);
 
@@ -25,18 +24,14 @@ class SlotMap {
   /// The reply to CLUSTER SLOTS from the node `from`. Nothing when it is not such a reply: no
   /// slots, slots outside the range or twice, no primary, a port that is none.
   static std::optional<SlotMap> parse(const Reply& reply, const Address& from);
-
   /// The primary of a slot; null when no node serves it. `slot` must be below kSlots.
   [[nodiscard]] const Address* node_of(unsigned slot) const;
-  /// A node has replied that this slot has moved.
-  void set(unsigned slot, const Address& node);
+  void set(unsigned slot, const Address& node);  ///< A node has replied that this slot has moved.
   [[nodiscard]] const std::vector<Address>& nodes() const { return nodes_; }
 
  private:
   static constexpr std::uint16_t kNobody = 0xffff;
-
   std::uint16_t number_of(const Address& node);
-
   std::vector<Address> nodes_;
   std::array<std::uint16_t, kSlots> owner_;
 };

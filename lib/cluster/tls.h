@@ -25,7 +25,6 @@ class TlsContext {
   /// std::invalid_argument with a sentence that names the file, std::bad_alloc.
   TlsContext(const std::string& ca_file, const std::string& cert_file, const std::string& key_file,
              bool verify);
-
   [[nodiscard]] ssl_ctx_st* get() const noexcept { return context_.get(); }
   [[nodiscard]] bool verifies() const noexcept { return verify_; }
 
@@ -42,7 +41,6 @@ class TlsSession {
  public:
   /// The certificate must be for `host`, a name or an address. Throws std::bad_alloc, TlsError.
   TlsSession(const TlsContext& context, const std::string& host);
-
   /// Takes bytes from the network. Throws std::bad_alloc.
   void put_encrypted(std::string_view bytes);
   /// Appends the bytes that must go to the network. Throws std::bad_alloc.

@@ -63,14 +63,12 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind = Kind::fil
 
 using HeaderBytes = std::array<std::byte, kHeaderBytes>;
 HeaderBytes encode_header(const FileHeader& header);
-
 // Reads and checks the header of a file that is `file_bytes` long; `start` is its first 4096 bytes,
 // or all of it if it has fewer. Use `header` only when there is no flaw: then header.file_bytes()
 // == file_bytes, unless the length is unknown, as for a stream.
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,
                                   Kind kind = Kind::filter);
-
 // The flaw of a file that ends after `file_bytes` of `wanted` bytes.
 Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);
 

@@ -37,7 +37,6 @@ constexpr std::uint64_t located(std::uint64_t block, std::uint32_t pair) {
 }
 inline constexpr std::uint32_t kPairMask = (1u << 20) - 1;
 static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
-
 // Newcomers that `settle` takes for a block at most.
 inline constexpr std::size_t kMaxSettled = 64;
 

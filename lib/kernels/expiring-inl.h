@@ -49,7 +49,6 @@ HWY_INLINE std::uint64_t without_dead_nibbles(const Block& block, std::uint64_t 
   const auto death = hn::Set(d, static_cast<std::uint8_t>((tick & 15) * 0x11));
   const std::uint8_t* const from = block.bytes.data();
   std::uint8_t* const to = cleaned.bytes.data();
-
   const auto all_ones = [&](auto differs)
                             HWY_ATTR { return hn::VecFromMask(d, hn::Eq(differs, hn::Zero(d))); };
   const auto first = hn::LoadU(d, from + 40);
@@ -58,7 +57,6 @@ HWY_INLINE std::uint64_t without_dead_nibbles(const Block& block, std::uint64_t 
   const auto first_high = all_ones(hn::And(hn::Xor(first, death), high));
   const auto last_low = all_ones(hn::And(hn::Xor(last, death), low));
   const auto last_high = all_ones(hn::And(hn::Xor(last, death), high));
-
   std::uint64_t before = 0;
   std::uint64_t after = 0;
   const auto clean = [&](std::size_t i, auto masks) HWY_ATTR {

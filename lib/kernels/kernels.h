@@ -38,7 +38,6 @@ NESTLINE_INLINE std::uint64_t hash_of(std::uint64_t key, InputKind input,
 // the same mark. Every byte of `to` is written; lock and version are 0.
 using Split = void (*)(const Block* from, std::size_t count, std::uint32_t growth,
                        Block* to) noexcept;
-
 inline constexpr std::size_t kMaxLocated = 64;
 
 struct LookupKernels;
@@ -48,13 +47,11 @@ struct ExpiringKernels;
 struct TableKernels {
   std::int64_t target;  // Highway's number of the instruction set
   int layout;           // its number
-
   // The whole table, of which this is the beginning; the layout must be of that kind.
   [[nodiscard]] const LookupKernels& lookups() const;
   [[nodiscard]] const FilterKernels& of_filter() const;
   [[nodiscard]] const ExpiringKernels& of_expiring() const;
   [[nodiscard]] Split split() const;  // of a filter or maplet
-
   // Slots that hold `fingerprint`, as bits. `fingerprint` must not be 0.
   std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
 
@@ -255,7 +252,6 @@ const TableKernels& kernels_for(int layout);
 const FilterKernels& filter_kernels(int bits);
 const MapletKernels& maplet_kernels();
 const ExpiringKernels& expiring_kernels(int layout);
-
 // The targets that were compiled and that this processor has, the best first; for tests.
 std::vector<std::int64_t> usable_targets();
 

@@ -75,7 +75,6 @@ void leavers(const Leaving& from, std::uint64_t slots, Leavers& leavers) noexcep
   }
   if (leavers.all != 0) outlook.look(from, Ranks::kNobody, leavers.target[Ranks::kNobody].block);
   leavers.all |= slots;
-
   std::uint64_t open = outlook.away & outlook.with_room;
   if constexpr (L::kIsComputed) {
     for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {

@@ -29,7 +29,6 @@ struct alignas(64) Group {
       repeated[kGroup];  // the fingerprint's low byte, 4 times; of halfwords all of it, twice
   std::uint32_t nibbles[kGroup];  // of bytes and nibbles: the high nibble, 8 times
   std::uint8_t low_byte[kGroup];  // of the fingerprint
-
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
   [[nodiscard]] std::uint32_t phase(std::size_t i) const { return pair[i] >> 16; }
   [[nodiscard]] std::uint64_t number(const BlocksView& view, std::size_t i) const {

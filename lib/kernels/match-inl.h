@@ -161,7 +161,6 @@ struct NibbleWords {
 };
 template <class L, std::size_t kLast>
 inline constexpr NibbleWords<L, kLast> kNibbleWords;
-
 // Whether one shuffle brings nibbles from one end of a block to the other.
 inline constexpr bool kShufflesNibbles =
     HWY_ARCH_X86 && hn::MaxLanes(BlockTag<std::uint8_t>()) >= 32;

@@ -145,7 +145,6 @@ class ResidentLanes {
     }
   };
   static constexpr Tables kTables{};
-
   const T* lanes() const { return reinterpret_cast<const T*>(block_.bytes.data()); }
   // The first parts of slots s, s + 1, ..., without deaths.
   HWY_INLINE V first_parts(std::size_t s) const {

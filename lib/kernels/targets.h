@@ -25,7 +25,6 @@ const Tables& best_of(const Tables* (*const (&compiled)[kCount])()) {
 
 // Half of a core's second-level cache, in blocks; 0 if the system does not tell.
 std::uint64_t blocks_in_near_cache();
-
 // For tests and measurements: from now on supported_targets() returns `target`, or again the
 // detected targets when it is 0. Not to be called while another thread makes a filter.
 void force_target(std::int64_t target);

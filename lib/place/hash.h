@@ -55,10 +55,8 @@ inline constexpr MixSecrets derive_secrets(std::uint64_t seed) {
 
 // XXH3-64 of the bytes under the seed.
 std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed) noexcept;
-
 // What hashes the keys of filters with this seed.
 inline KeyHasher hasher_of(std::uint64_t seed) { return {seed, derive_secrets(seed)}; }
-
 // XXH3-64 without a seed, for the checksums of files.
 std::uint64_t checksum_bytes(const void* bytes, std::size_t size) noexcept;
 

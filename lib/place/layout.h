@@ -42,7 +42,6 @@ namespace nestline::inline v0_2 {
 
 inline constexpr std::size_t kBlockBytes = 64;
 inline constexpr std::size_t kMarkByte = 60;
-
 // The header word's parts, in a header as Block returns it.
 inline constexpr std::uint32_t kHeaderMark = 0xff;
 inline constexpr std::uint32_t kHeaderLock = 1u << 8;
@@ -112,7 +111,6 @@ struct LayoutShape : Buckets {
   static constexpr std::uint32_t kFingerprints = kFingerprintCount;
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
   static constexpr std::uint32_t kMaxCopies = 2 * kLanes;  // of one key, in home and alternate
-
   static constexpr bool kExpires = false;
   using Value = NoValue;
   static constexpr bool kHasValues = false;

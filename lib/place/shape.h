@@ -20,14 +20,12 @@ struct Shape {
   std::uint64_t seed = 0;
   std::uint64_t capacity = 0;      // promised
   std::uint64_t max_capacity = 0;  // how far it grows automatically
-
   // Of an expiring filter (lib/expiring/expiring_state.h).
   unsigned life = 0;
   std::uint64_t tick = 0;
   std::uint64_t exchanged = 0;  // the tick whose sweep exchanged marks last
   std::uint64_t swept = 0;      // blocks that the sweep of this tick has passed, from the first on
   std::uint32_t waiting = 0;    // inserts since the last slice of it
-
   // What stands before the blocks in memory; the blocks and what follows them.
   [[nodiscard]] std::uint64_t head_blocks() const { return is_expiring(bits) ? kHeadBlocks : 0; }
   [[nodiscard]] std::uint64_t stored_blocks() const {

@@ -21,16 +21,12 @@ namespace nestline::inline v0_2::python {
 
 // An int from 0 to 2**64 - 1. Throws TypeError, also for a bool, and OverflowError with the name.
 std::uint64_t number_of(py::handle object, const char* name);
-
 // The same, where the library takes an int: what does not fit becomes a number that it refuses.
 int small_of(py::handle object, const char* name);
-
 // An int or a float. Throws TypeError.
 double real_of(py::handle object, const char* name);
-
 // The same as seconds, from a millisecond to 1e6 of them. Throws std::invalid_argument too.
 std::chrono::milliseconds duration_of(py::handle object, const char* name);
-
 // A copy, since another thread could change the array after the check; negative ones become large.
 // `noun` is one of them. Throws TypeError and OverflowError that name the position.
 std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun);
@@ -48,7 +44,6 @@ Choice named(const char* argument, const std::string& text,
 }
 
 std::filesystem::path path_of(py::handle object);
-
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
                    py::handle max_capacity, py::handle seed, py::handle load);
 
@@ -67,7 +62,6 @@ class Answers {
 
   // `out` is None, or a writable array apart from the keys; throws TypeError and ValueError.
   Answers(const KeyBatch& keys, const py::object& out, Kind kind);
-
   [[nodiscard]] std::span<std::uint8_t> bytes() const { return bytes_; }
   // What the function of Python returns for many keys, and for one.
   [[nodiscard]] py::object array() const { return array_; }

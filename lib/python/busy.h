@@ -52,7 +52,6 @@ class Box : public Zeroed {
 
   [[nodiscard]] Use shared() { return Use(*this, false); }
   [[nodiscard]] Use alone() { return Use(*this, true); }
-
   [[nodiscard]] bool is_open() const { return value_.has_value(); }
   // Takes the T out; the box is closed then. Empty if it was closed.
   std::optional<T> take() {
@@ -64,7 +63,6 @@ class Box : public Zeroed {
   static constexpr const char* kBusy =
       "another thread is at work on this object: let one thread at a time change it, and no other "
       "read it meanwhile, or use a ConcurrentFilter";
-
   std::optional<T> value_;
   int looking_ = 0;
   int changing_ = 0;

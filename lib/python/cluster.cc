@@ -3,9 +3,6 @@
 
 #include <pybind11/stl.h>
 
-#include <string>
-#include <vector>
-
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"
 

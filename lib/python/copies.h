@@ -17,18 +17,13 @@ namespace nestline::inline v0_2::python {
 
 // [content, __dict__, slots], or the content alone if there are no attributes.
 py::object with_attributes(py::handle self, const py::object& content);
-
 // The two parts of a content. Throws std::invalid_argument with this sentence for anything else.
 std::pair<py::object, py::object> pair_in(const py::object& content, const char* otherwise);
-
 void set_state(py::handle self, const py::object& construct, const py::object& state);
-
 // What copy.copy makes of an object that has no function of its own for that.
 py::object copy_by_state(py::handle self);
-
 // For all classes: object's __reduce_ex__ with protocol 2 or later, and a sentence as TypeError.
 void bind_reduction(py::handle type);
-
 // Makes objects of the base of all classes a TypeError; pybind11 ends the process. Call it first.
 void guard_base();
 

@@ -29,7 +29,6 @@ class StringArray : public Zeroed {
  public:
   // Offsets of 32 or 64 bits, ascending and inside `data`. Throws TypeError and ValueError.
   StringArray(py::handle offsets, py::handle data);
-
   [[nodiscard]] std::size_t size() const { return size_; }
 
   // The buffers may change after the check, so each string is checked again, without the lock.
@@ -84,13 +83,10 @@ struct Wanted {
 class KeyBatch {
  public:
   static constexpr std::size_t kPiece = 4096;
-
   // `seed` is the filter's. Throws TypeError, with the position of a wrong key, and OverflowError.
   // With a noun only integers are taken. Made and destroyed with the interpreter's lock held.
   KeyBatch(py::handle keys, std::uint64_t seed, const char* noun = nullptr);
-
   [[nodiscard]] std::size_t size() const { return size_; }
-
   [[nodiscard]] bool overlaps(const void* memory, std::size_t bytes) const;
 
   // Calls with(KeySpan, first) for one piece after another; `first` is the number of its first key.
@@ -128,7 +124,6 @@ class KeyBatch {
   void use_strings(const StringArray& strings, std::uint64_t seed);
   void gather(std::span<const std::uint32_t> positions, std::uint64_t* to) const;
   [[nodiscard]] KeySpan span_of(std::span<const std::uint64_t> numbers) const;
-
   std::size_t size_ = 0;
   bool hashes_ = false;                 // whether numbers are hashes
   py::object keep_;                     // what owns the memory, where buffer_ does not

@@ -9,7 +9,6 @@
 
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::python {
 namespace {

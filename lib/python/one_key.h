@@ -21,26 +21,19 @@ struct Hashes : Zeroed {
 
 // The value of a Hash. Throws ValueError for one that was never given any.
 const py::object& hashes_in(py::handle object);
-
 // An int as a 64-bit key: -1 is 2**64 - 1. Throws TypeError, and OverflowError above 64 bits.
 std::uint64_t integer_of(py::handle object);
-
 // Good as long as the object is there. Throws UnicodeEncodeError for a surrogate.
 std::string_view utf8_of(py::handle object);
-
 // The kind of an object's dtype, such as "i" and "b" of NumPy; empty if none. And it as text.
 std::string kind_of(py::handle object);
 std::string type_of(py::handle object);
-
 // A bool of Python or NumPy, which has __index__ and __float__ too.
 bool is_bool(py::handle object);
-
 // The int of what has __index__. Throws its error, TypeError for the rest.
 py::object index_of(py::handle object);
-
 // By the object's own word; none of others. TypeError for a masked one: its mask would be lost.
 std::optional<std::int64_t> dimensions_of(py::handle object);
-
 // Whether it is one key: an integer, text, or memory that does not say that it is numbers, such as
 // bytes, an mmap or a buffer of Arrow. What is neither one key nor many counts as many.
 bool is_one_key(py::handle object);
@@ -50,7 +43,6 @@ class OneKey {
   explicit OneKey(py::handle object);
   OneKey(const OneKey&) = delete;
   OneKey& operator=(const OneKey&) = delete;
-
   // NOLINTNEXTLINE(google-explicit-constructor)
   operator Key() const { return key_; }
 
@@ -64,7 +56,6 @@ class Bytes {
   Bytes(py::handle object, const char* what);
   Bytes(const Bytes&) = delete;
   Bytes& operator=(const Bytes&) = delete;
-
   // NOLINTNEXTLINE(google-explicit-constructor)
   operator std::string_view() const { return text_; }
 

@@ -53,7 +53,6 @@ class Released {
  public:
   // A batch of so many keys takes less time than getting the lock back might.
   static constexpr std::size_t kFew = 512;
-
   Released() : state_(PyEval_SaveThread()) {}
   // Does nothing for few keys.
   explicit Released(std::size_t keys) : state_(keys > kFew ? PyEval_SaveThread() : nullptr) {}

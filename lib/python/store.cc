@@ -4,11 +4,8 @@
 
 #include <pybind11/stl.h>
 
-#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"

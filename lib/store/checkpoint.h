@@ -47,10 +47,8 @@ struct Checkpoint {
 
 // Replaces the file; it is on disk when the folder has been synced after this.
 void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs);
-
 // Empty unless there is a file whose head is whole. Throws std::bad_alloc.
 std::optional<Checkpoint> read_checkpoint(Disk& disk);
-
 // The head alone, of the bytes of a file. `pairs_at` is where the maplet begins.
 std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
                                                 std::size_t& pairs_at);

@@ -19,7 +19,6 @@ inline std::uint64_t digest_of(std::span<const std::byte> bytes, std::uint64_t s
 // The same of the header's bytes and then of the numbers as bytes, without writing them down.
 std::uint64_t digest_of(std::span<const std::byte, 24> header, std::uint64_t first,
                         std::uint64_t second, std::uint64_t third, std::uint64_t seed) noexcept;
-
 // The same of all bytes that next() returns until it returns none.
 std::uint64_t digest_of_pieces(std::uint64_t seed,
                                const std::function<std::span<const std::byte>()>& next);

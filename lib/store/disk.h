@@ -30,12 +30,9 @@ namespace nestline::inline v0_2 {
 class DiskFile {
  public:
   virtual ~DiskFile() = default;
-
   [[nodiscard]] virtual std::uint64_t size() const = 0;
-
   // Reads at `offset`; fewer bytes than `to` has only at the end of the file.
   virtual std::size_t read(std::uint64_t offset, std::span<std::byte> to) const = 0;
-
   // Writes at `offset`. The file becomes longer as it must, and may become longer than that: what
   // follows the last byte written reads as zeros. When it throws, nothing or a part was written.
   virtual void write(std::uint64_t offset, std::span<const std::byte> from) = 0;
@@ -52,7 +49,6 @@ class DiskFile {
   virtual void reserve(std::uint64_t bytes) { (void)bytes; }
   virtual void truncate(std::uint64_t size) = 0;  // or lengthens it with zeros
   virtual void sync() = 0;                        // D1
-
   // Memory that shows the first `bytes` of the file, also what is written later; nothing behind its
   // end may be read. The address stays the same until the file is closed; called once.
   virtual const std::byte* map(std::uint64_t bytes) = 0;
@@ -68,7 +64,6 @@ class DiskFile {
   // It keeps its map, and may give up its descriptor; sync() does nothing then.
   virtual void release(std::uint64_t bytes) { (void)bytes; }
   virtual void set_name(std::string_view name) { (void)name; }  // the file has been renamed
-
   // To read past the map: good while it is held and the file exists; null: none. For every thread.
   [[nodiscard]] virtual std::shared_ptr<const int> descriptor() const { return nullptr; }
 };
@@ -76,12 +71,10 @@ class DiskFile {
 class Disk {
  public:
   virtual ~Disk() = default;
-
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;  // in no particular order
 
   enum class Mode : std::uint8_t { read, write, create };  // create: it must not exist
   virtual std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) = 0;
-
   // Replaces a file that has the new name already.
   virtual void rename(std::string_view from, std::string_view to) = 0;
   virtual void remove(std::string_view name) = 0;
@@ -119,7 +112,6 @@ class Disk {
   virtual std::unique_ptr<Lock> lock() = 0;
   // The first line of the file `lock` while this process has it; empty if the disk writes none.
   [[nodiscard]] virtual std::string this_holder() const { return {}; }
-
   // For error messages.
   [[nodiscard]] virtual std::filesystem::path path_of(std::string_view name) const = 0;
 };
@@ -133,7 +125,6 @@ inline bool is_no_room(const std::system_error& error) {
 // Throws that error: so many bytes more are needed. `reason` goes on behind that.
 [[noreturn]] void throw_no_room(const std::filesystem::path& path, std::uint64_t bytes,
                                 int error = ENOSPC, const std::string& reason = {});
-
 // The real one. `create`: whether to make the folder if it is missing (and to sync its parent).
 std::unique_ptr<Disk> open_system_disk(const std::filesystem::path& folder, bool create);
 

@@ -40,7 +40,6 @@ class Overflow {
 
  private:
   [[nodiscard]] Pairs::iterator locate(std::uint64_t hash, std::uint64_t address) noexcept;
-
   mutable std::shared_mutex mutex_;
   Pairs pairs_;
   Pairs spare_;  // nodes for insert()
@@ -88,12 +87,10 @@ class Index {
     return kMaxDoublings - std::min(kMaxDoublings, maplet.growth());
   }
   [[nodiscard]] bool is_worn() const { return doublings_left() == 0; }
-
   // Tags have 20 bits. Each doubling of the maplet costs one.
   static constexpr unsigned kMaxDoublings = 4;
   static constexpr std::uint64_t kUnknownCapacity = 65'536;
   static constexpr std::uint64_t kMinCapacity = 300;
-
   Maplet maplet;
   Overflow overflow;
 };

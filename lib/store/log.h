@@ -34,14 +34,12 @@ struct Change {
   std::string_view key;
   std::string_view value;
   std::uint64_t digest = 0;
-
   [[nodiscard]] std::uint64_t bytes() const { return record_bytes(key.size(), value.size()); }
 };
 
 // Log between two syncs ahead, on slow and fast disks. The rest of a full file holds writers up.
 inline constexpr std::uint64_t kSyncAhead = std::uint64_t{128} << 10;
 inline constexpr std::uint64_t kMaxSyncAhead = std::uint64_t{16} << 20;
-
 // How far the file is prefaulted ahead of its end, and how much of it is written between two times.
 inline constexpr std::uint64_t kPrefaultAhead = std::uint64_t{16} << 20;
 inline constexpr std::uint64_t kPrefaultStep = std::uint64_t{2} << 20;
@@ -67,7 +65,6 @@ class Log {
   // `sequence`: of the seal that it gets, if it is torn; else 0.
   void lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence);
   void create_first() { create(1, 0, For::upkeep); }
-
   // Appends a record and returns its address. Of a batch, nobody waits for it before commit().
   std::uint64_t append(const Change& change, For what = For::change);
 
@@ -134,7 +131,6 @@ class Log {
   void write_bytes(const Change& change, std::span<const std::byte, kRecordHeaderBytes> header);
   void cut_back(Segment& segment, std::uint64_t offset) noexcept;
   [[nodiscard]] std::vector<std::uint64_t> listed(std::span<const std::uint64_t> gone) const;
-
   Disk& disk_;
   SegmentTable& table_;
   SyncQueue& syncs_;
@@ -148,7 +144,6 @@ class Log {
   std::uint64_t next_sequence_ = 1;
   std::uint64_t appended_bytes_ = 0;
   static constexpr std::uint64_t kSpareFiles = 2;
-
   bool in_batch_ = false;
   bool renewing_ = false;   // what is appended goes to the file that is being made
   bool half_made_ = false;  // whether a file with the next number may lie there

@@ -83,10 +83,8 @@ constexpr std::uint64_t bytes_of(const Record& record) {
   return record_bytes(record.key.size(), record.value.size() + record.unread);
 }
 constexpr std::uint64_t kSyncMarkBytes = record_bytes(0, 16);
-
 // The digest of a value that the checksum covers.
 std::uint64_t value_digest(std::string_view value, std::uint64_t store_id) noexcept;
-
 // Writes the header of a record that is going to lie at `place`; key and value follow it.
 void encode_record_header(std::span<std::byte, kRecordHeaderBytes> to, const Record& record,
                           std::uint64_t value_digest, const RecordPlace& place) noexcept;
@@ -99,7 +97,6 @@ struct RecordHeader {
   std::uint32_t value_bytes = 0;
   std::uint64_t sequence = 0;
   std::uint64_t hash = 0;
-
   [[nodiscard]] std::uint64_t bytes() const { return record_bytes(key_bytes, value_bytes); }
 };
 
@@ -149,11 +146,9 @@ inline bool has_checksum(const std::byte* from, const Record& record,
 
 // Whether the hash in the header is that of the key; 0, and no key, in a record without one.
 bool has_hash(const RecordHeader& header, std::string_view key, std::uint64_t store_id) noexcept;
-
 // As frame_record, but only if everything about it is right: checksum, hash, and the zeros behind.
 std::optional<Record> read_record(std::span<const std::byte> rest,
                                   const RecordPlace& place) noexcept;
-
 inline constexpr std::size_t kSegmentHeaderBytes = 64;
 inline constexpr std::uint32_t kStoreFormatVersion = 1;
 inline constexpr std::uint64_t kMaxSegmentBytes = std::uint64_t{64} << 30;
@@ -173,10 +168,8 @@ void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
 // Empty if these do not begin segment `number`. `version` is set to one that is not known here.
 std::optional<SegmentHeader> decode_segment_header(std::span<const std::byte> segment,
                                                    std::uint64_t number, std::uint32_t& version);
-
 // The end of a log that is being written anew; removed by the next opening if it is left over.
 inline constexpr std::string_view kNewEndName = "end.new";
-
 // "00000001.log", and back; more digits when they are needed.
 std::string segment_name(std::uint64_t number);
 std::optional<std::uint64_t> segment_number(std::string_view name) noexcept;
@@ -198,11 +191,9 @@ struct LogPosition {
 using TwoNumbers = std::pair<std::uint64_t, std::uint64_t>;
 std::string encode_two_numbers(const TwoNumbers& numbers);
 std::optional<TwoNumbers> decode_two_numbers(std::string_view value) noexcept;
-
 // The sync mark that names the file before segment `number`: that file counts up to there, and what
 // it holds behind has been written anew before the mark. Empty if the record is none.
 std::optional<TwoNumbers> mark_of_file_before(const Record& record, std::uint64_t number) noexcept;
-
 // The value of a record of kind `segments`: runs of numbers, each its first and length, rising.
 std::string encode_segment_list(std::span<const std::uint64_t> numbers);
 // Empty if these are not the bytes of a list of less than 2^20 numbers.

@@ -62,7 +62,6 @@ Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, 
 
 void refuse_other_folder(const Disk& disk);  // throws StoreError if it has only others' files
 [[noreturn]] void throw_no_store(const Disk& disk);  // nothing says that there was one
-
 // Throws StoreError, with the process if it is known and `advice`, when somebody has it.
 std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice);
 

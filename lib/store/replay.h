@@ -17,11 +17,9 @@ namespace nestline::inline v0_2 {
 class Replay {
  public:
   Replay(Content& content, const Lookup& lookup) : content_(content), lookup_(lookup) {}
-
   // Takes the next record; segment.end() must be behind it. False if it cannot be there.
   [[nodiscard]] bool take(const std::shared_ptr<Segment>& segment, std::uint64_t offset,
                           const Record& record);
-
   // Files between the last record and the next are gone: they have been compacted. So a batch that
   // is open has ended there, and the next end may be that of one that began there.
   void pass_gap();
@@ -71,13 +69,11 @@ class Replay {
   };
 
   void apply(const Record& record, std::uint64_t address, std::uint64_t bytes);
-
   Content& content_;
   const Lookup& lookup_;
   // Whether the record is still there that was taken.
   [[nodiscard]] bool is_in_place(const Step& step) const;
   void finish_batch();
-
   std::optional<Batch> batch_;
   bool began_in_gap_ = false;  // whether a batch may have
   std::optional<List> list_;

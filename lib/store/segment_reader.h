@@ -41,12 +41,10 @@ class SegmentReader {
   bool next();  // false if none follows that is valid and has the next number
   // Goes before the first valid record from `offset` on, numbered `least` or higher; false: none.
   bool find(std::uint64_t offset, std::uint64_t least);
-
   // The record, until the next call of next(). Of one longer than 32 MiB the value was checked and
   // is not here: memory is bounded, whatever lengths a file claims.
   [[nodiscard]] const Record& record() const { return record_; }
   [[nodiscard]] std::uint64_t offset() const { return offset_; }
-
   // Behind the last record, and the number that the next one would have.
   [[nodiscard]] std::uint64_t end() const { return place_.offset; }
   [[nodiscard]] std::uint64_t sequence() const { return sequence_; }
@@ -67,7 +65,6 @@ class SegmentReader {
 
  private:
   static constexpr std::uint64_t kInVain = 64;  // of values in vain, at most, for each byte of it
-
   std::span<const std::byte> look(std::uint64_t bytes);  // at least that many, if the file has them
   // The record at `place`, if it is valid. `bytes`: from there on; the file has the rest.
   [[nodiscard]] std::optional<Record> read(std::span<const std::byte> bytes,
@@ -75,7 +72,6 @@ class SegmentReader {
   [[nodiscard]] bool has_value(std::span<const std::byte> header, const RecordPlace& place) const;
   [[nodiscard]] bool is_record(std::uint64_t offset, std::span<const std::byte> bytes,
                                const RecordHeader& header, std::uint64_t size);
-
   const DiskFile& file_;
   RecordPlace place_;
   std::uint64_t sequence_;
@@ -90,21 +86,17 @@ class SegmentReader {
 // The header of segment `number`; empty if not valid. StoreError for an unknown format version.
 std::optional<SegmentHeader> read_segment_header(const Disk& disk, const DiskFile& file,
                                                  std::uint64_t number);
-
 // Opens a segment that exists. Throws StoreError if its header is damaged.
 std::shared_ptr<Segment> open_segment(Disk& disk, std::uint64_t number, bool writable);
 // Opens a segment of the table once more, in place of the other, to be cut at `end` and written on.
 std::shared_ptr<Segment> reopen_for_writing(Disk& disk, SegmentTable& table, const Segment& other,
                                             std::uint64_t end);
-
 // Whether there is nothing behind header and list, which come before anything counts.
 bool is_zero_behind_list(const Disk& disk, const DiskFile& file);
-
 // Whether the file was being made when the power went: nothing in it counts, any may be missing.
 // Throws StoreError if not, and its beginning is damaged. `before`: the header of the last file.
 bool is_half_made(const Disk& disk, const DiskFile& file, std::uint64_t number,
                   const std::optional<SegmentHeader>& before);
-
 bool is_renewed(Disk& disk, const LogPosition& from);  // by the file after it, from there on
 
 // The list of segments that counts in the newest file: the last outside a batch without an end.
@@ -139,7 +131,6 @@ class SegmentWalk {
 
  private:
   void pass_damage();
-
   const Segment& segment_;
   std::uint64_t offset_ = 0;
   std::uint64_t following_ = kSegmentHeaderBytes;

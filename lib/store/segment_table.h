@@ -105,7 +105,6 @@ class Segment {
 class AddressFormat {
  public:
   static constexpr unsigned kBits = 40;
-
   AddressFormat() = default;
   // For offsets below `limit`.
   static AddressFormat for_limit(std::uint64_t limit) {
@@ -165,7 +164,6 @@ class SegmentTable {
   void retire(const Segment& segment);  // from now on list() does not name it; find() does
   void forget(const Segment& segment);  // from find(): its slot is free. No reader may be in it.
   void release_before(std::uint64_t number);  // those that are on disk for good (Segment::release)
-
   // In rising order of their numbers.
   [[nodiscard]] List list() const;
   [[nodiscard]] std::shared_ptr<Segment> get(std::uint64_t number) const;

@@ -43,7 +43,6 @@ struct OpenOn {
 struct Store::State {
   State(std::unique_ptr<Disk> disk, const StoreOptions& options, const OpenOn& how);
   ~State();
-
   // As Store::open, with segments down to 1 KiB.
   static Store open(std::unique_ptr<Disk> disk, const StoreOptions& options,
                     const OpenOn& how = {});
@@ -57,13 +56,11 @@ struct Store::State {
   void visit(Space space, const Visit& with) const;
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] StoreStats stats() const;
-
   // put (Purpose::replace), insert_unique (value) and erase; whether anything has changed.
   bool change(Space space, Purpose purpose, std::string_view key, std::string_view value = {});
   // The changes of a batch, which need neither hash nor digest.
   void write(std::vector<Change> changes);
   void sync();
-
   // Upkeep (upkeep.cc, compaction.cc), and following the log (opening.cc).
   void compact();
   void checkpoint();
@@ -86,7 +83,6 @@ struct Store::State {
   [[nodiscard]] std::optional<Located> locate(const HashedKey& wanted, Purpose purpose) const;
   void settle(const Change& change, std::uint64_t address, const std::optional<Located>& old);
   std::uint64_t note_appended();  // tells the upkeep; the next record's number. With writer_ held.
-
   // Saves the index, and then removes files that compaction has emptied. With upkeep_ held.
   void save_index();
   void remove_leftovers(const std::vector<std::uint64_t>& numbers);
@@ -106,7 +102,6 @@ struct Store::State {
   // Calls with() for a segment's records up to `end`, a few at a time, checked without writer_.
   using WithRecords = std::function<void(std::span<const SegmentWalk> some)>;
   static void read_in_groups(const Segment& segment, std::uint64_t end, const WithRecords& with);
-
   // The threads of the upkeep (upkeep.cc).
   void start_threads();
   void end_threads() noexcept;
@@ -127,7 +122,6 @@ struct Store::State {
   void compact_worst();
   [[nodiscard]] bool is_checkpoint_due() const;
   void note_error(const std::exception& error) noexcept;  // for stats()
-
   const std::unique_ptr<Disk> disk_;
   const StoreOptions options_;
   const Lookup lookup_;
@@ -143,7 +137,6 @@ struct Store::State {
   std::atomic<std::uint64_t> replayed_records_{0};
   std::uint64_t cut_bytes_ = 0;
   std::atomic<std::uint64_t> cut_records_{0};
-
   mutable std::mutex writer_;
   LogPosition position_;                 // behind what has been read, if read_only
   bool follows_ = false;                 // whether follow() may go on from there
@@ -155,13 +148,11 @@ struct Store::State {
   std::uint64_t next_prefault_ = 0;         // appended_ when it should prefault more of the log
   std::uint64_t next_ahead_ = kSyncAhead;   // appended_ when the log should be synced ahead
   std::atomic<std::uint64_t> ahead_step_{kSyncAhead};
-
   std::mutex upkeep_;
   LogPosition saved_;               // of the checkpoint
   std::uint64_t saved_bytes_ = 0;   // appended_ at that time
   std::uint64_t saved_newest_ = 0;  // newest_ at that time
   std::uint64_t refused_keys_ = 0;  // with so many keys, no new index could be made
-
   std::mutex waking_;
   std::condition_variable woken_;
   bool awake_ = false;

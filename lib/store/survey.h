@@ -28,7 +28,6 @@ class Survey {
   // Reads everything, changes nothing. Throws StoreError for an unknown format version and where
   // there is no store, std::system_error. `keeps_all`: a torn end before good records is damage.
   explicit Survey(Disk& disk, bool keeps_all = false);
-
   StoreReport report;
   // What the valid records make. Null: there are none.
   std::unique_ptr<Content> content;
@@ -75,7 +74,6 @@ class Survey {
                                 std::uint64_t rest);
   void compare_checkpoint();
   void compare_pairs(const CheckpointHead& head);
-
   Disk& disk_;
   Lookup lookup_;
   const bool keeps_all_;

@@ -57,7 +57,6 @@ class SyncQueue {
   std::exception_ptr sync_next(std::unique_lock<std::mutex>& lock, DiskFile* file);
   void fail_locked(const char* reason) noexcept;  // with mutex_ held
   [[noreturn]] void throw_broken() const;
-
   mutable std::mutex mutex_;
   std::condition_variable done_;
   std::shared_ptr<Segment> newest_;
