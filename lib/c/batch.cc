@@ -1,8 +1,4 @@
 // The C functions on many keys of a filter. All arguments are checked before anything is touched.
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"

@@ -1,7 +1,5 @@
 // The C functions that only expiring filters have, and their clocks.
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 
 #include "lib/c/handle.h"

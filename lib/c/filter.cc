@@ -2,8 +2,6 @@
 #include "nestline/filter.h"
 
 #include <optional>
-#include <type_traits>
-#include <variant>
 
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"

@@ -1,9 +1,6 @@
 // The C functions on maplets: each operation once, for all kinds of keys.
 #include "nestline/maplet.h"
 
-#include <algorithm>
-#include <variant>
-
 #include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
 #include "nestline/nestline_maplet.h"

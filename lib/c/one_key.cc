@@ -1,6 +1,4 @@
 // The C functions on one key: each operation once, for all kinds of keys.
-#include <cstddef>
-#include <cstdint>
 
 #include "lib/c/handle.h"
 #include "nestline/concurrent_filter.h"

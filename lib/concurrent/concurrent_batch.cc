@@ -1,11 +1,5 @@
 // ConcurrentFilter's batches: one section per chunk, so that growing waits for one chunk at most.
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
-#include <utility>
 
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/concurrent/lookup_beside_writers.h"

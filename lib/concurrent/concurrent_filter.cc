@@ -1,8 +1,6 @@
 // ConcurrentFilter: single keys, growing, properties. Its batches are in concurrent_batch.cc.
 #include "nestline/concurrent_filter.h"
 
-#include <algorithm>
-#include <cassert>
 #include <new>
 
 #include "lib/concurrent/concurrent_state.h"

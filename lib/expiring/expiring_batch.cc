@@ -1,7 +1,5 @@
 // ExpiringFilter's batches: one section per chunk.
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <span>
 

@@ -1,11 +1,8 @@
 // ExpiringFilter to and from files, in the format of filters, whose code does the work; and on a
 // mapped file, which nobody changes: so its tick stands, and every lookup finds its blocks steady.
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <span>
-#include <utility>
 
 #include "lib/expiring/expiring_state.h"
 #include "lib/file/filter_bytes.h"

@@ -1,7 +1,6 @@
 // ExpiringFilter: single keys, time, properties, and the clock.
 #include "nestline/expiring_filter.h"
 
-#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 #include <string>

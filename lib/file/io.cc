@@ -4,13 +4,9 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <istream>
-#include <memory>
 #include <ostream>
 #include <stdexcept>
-#include <string>
-#include <system_error>
 
 #include "lib/file/filter_bytes.h"
 #include "lib/file/replacement.h"

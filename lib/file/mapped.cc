@@ -1,7 +1,6 @@
 #include "lib/file/mapped.h"
 
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "lib/file/filter_bytes.h"

@@ -5,10 +5,7 @@
 #include <sys/stat.h>
 
 #include <random>
-#include <span>
-#include <string>
 #include <string_view>
-#include <system_error>
 
 #include "lib/file/sources.h"
 

@@ -1,9 +1,6 @@
 // Filter: single keys, batches, and its properties.
 #include "nestline/filter.h"
 
-#include <algorithm>
-#include <memory>
-
 #include "lib/filter/batch.h"
 #include "lib/filter/blocks.h"
 #include "lib/filter/growth.h"

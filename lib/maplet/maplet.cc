@@ -1,7 +1,6 @@
 // Maplet: single pairs, growing, its properties, batches and files.
 #include "nestline/maplet.h"
 
-#include <array>
 #include <cmath>
 
 #include "lib/file/filter_bytes.h"

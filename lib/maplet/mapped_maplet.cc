@@ -1,11 +1,6 @@
 // A maplet on a mapped file. Its lookups need neither locks nor sections. A filter answers "maybe"
 // for a damaged section; a maplet has no such answer, and throws.
-#include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 #include "lib/file/mapped.h"
 #include "lib/kernels/kernels.h"

@@ -5,7 +5,6 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include <algorithm>
-#include <atomic>
 #include <memory>
 #include <numeric>
 #include <vector>

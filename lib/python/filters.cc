@@ -1,6 +1,5 @@
 // The classes Filter, ConcurrentFilter and MappedFilter, and filters in files.
 #include <algorithm>
-#include <span>
 #include <string>
 #include <utility>
 

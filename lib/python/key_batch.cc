@@ -5,7 +5,6 @@
 #include <bit>
 #include <functional>
 #include <type_traits>
-#include <utility>
 
 #include "lib/python/one_key.h"
 #include "lib/python/utf8.h"

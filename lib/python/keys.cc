@@ -1,10 +1,6 @@
 // Single keys, read without copying; the classes Hash and StringArray, and hash_key.
 #include <pybind11/numpy.h>
 
-#include <stdexcept>
-#include <string>
-#include <utility>
-
 #include "lib/python/arguments.h"
 #include "lib/python/bindings.h"
 #include "lib/python/key_batch.h"

@@ -5,9 +5,7 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include "lib/kernels/kernels.h"
 #include "lib/python/arguments.h"

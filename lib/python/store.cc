@@ -4,9 +4,6 @@
 
 #include <pybind11/stl.h>
 
-#include <optional>
-#include <utility>
-
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"
 #include "lib/python/one_key.h"

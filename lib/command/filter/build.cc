@@ -5,14 +5,11 @@
 // the file can be written, are checked before the inputs are read.
 #include <tbb/global_control.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
-#include <utility>
 
 #include "lib/command/filter/commands.h"
 #include "lib/command/filter/hash_store.h"

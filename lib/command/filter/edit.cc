@@ -3,9 +3,7 @@
 // out has no copy in the filter: removing it would take the copy of a line that looks the same.
 // --left-out makes the two exact opposites: add writes these lines to a file, before it replaces
 // the filter, and remove passes over as many lines as the file has.
-#include <algorithm>
 #include <filesystem>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <unordered_map>

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <string_view>
-#include <utility>
 
 #include "lib/command/io/command.h"
 #include "lib/command/io/errors.h"

@@ -4,7 +4,6 @@
 #include <deque>
 #include <memory>
 #include <span>
-#include <string_view>
 
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"

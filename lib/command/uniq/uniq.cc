@@ -12,15 +12,11 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_pipeline.h>
 
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <limits>
 #include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "lib/command/io/command.h"
 #include "lib/command/io/errors.h"
