@@ -8,11 +8,11 @@
 // libstdc++ has no header that only declares it, and <memory_resource> would be half of what
 // filter.h costs. Declared as libstdc++ does.
 namespace std _GLIBCXX_VISIBILITY(default) {
-_GLIBCXX_BEGIN_NAMESPACE_VERSION
-namespace pmr {
-class memory_resource;
-}
-_GLIBCXX_END_NAMESPACE_VERSION
+  _GLIBCXX_BEGIN_NAMESPACE_VERSION
+  namespace pmr {
+  class memory_resource;
+  }
+  _GLIBCXX_END_NAMESPACE_VERSION
 }  // namespace std _GLIBCXX_VISIBILITY(default)
 #else
 #include <memory_resource>
