@@ -64,6 +64,9 @@ class LintTest(unittest.TestCase):
             header = header_in(room)
             self.write(header, guarded(header))
         self.write("include/nestline/filter.h", guarded("include/nestline/filter.h"))
+        version = guarded("include/nestline/version.h", "#define NESTLINE_VERSION_MAJOR 0\n"
+                          "#define NESTLINE_VERSION_MINOR 3\n")
+        self.write("include/nestline/version.h", version)
         self.write("CMakeLists.txt", "project(small)\n")
 
     def write(self, name, content):
@@ -120,6 +123,14 @@ class LintTest(unittest.TestCase):
         self.expect_breach("the include guard should be NESTLINE_KEYS_H_",
                            "include/nestline/keys.h",
                            guarded("lib/include/keys.h"))
+
+    def test_namespaces(self):
+        text = "this should begin with namespace nestline::inline v0_3"
+        self.expect_breach(text, "lib/place/b.cc", "namespace nestline {\n}\n")
+        self.expect_breach(text, "lib/place/b.cc", "namespace nestline::inline v0_2 {\n}\n")
+        for good in ("nestline::inline v0_3", "nestline::inline v0_3::internal"):
+            self.expect_clean("lib/place/b.cc", f"namespace {good} {{\n}}\n")
+        self.expect_clean("tests/place/b.cc", "namespace nestline {\n}\n")
 
     def test_rooms(self):
         for lower, upper in ABOVE:
