@@ -83,7 +83,7 @@ class GuardThreads : public testing::Test {
 
 TEST_F(GuardThreads, MissNoKey) {
   for (std::uint64_t key = 0; key < kToyKeys; key += 2) set(key, true);
-  Guard guard({.capacity = 40, .bits = 8, .seed = 7}, folder_.path());
+  Guard guard({.capacity = 40, .bits = 8, .seed = 7}, folder_ / "guard.nest");
   std::vector<std::thread> writers;
   std::vector<std::thread> others;
   for (std::uint64_t seed = 0; seed < 3; ++seed) {
