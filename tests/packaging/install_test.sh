@@ -136,7 +136,9 @@ check_hidden() {
     == $'4\n4' ]] || fail "$kind: exceptions are not recognized in a library with hidden visibility"
   grep -q "binding file $folder/part2.so" "$folder"/bound.* || fail "the loader says nothing about part2.so"
   if [[ $kind == static ]]; then
-    names=$(nm --dynamic --defined-only "$folder/part1.so" | grep -E 'nestline|hwy|XXH' || true)
+    # Not std::span<nestline::Outcome>: no compiler option hides a template of the standard library for an enum.
+    names=$(nm --dynamic --defined-only --demangle "$folder/part1.so" \
+      | grep -E ' [A-Za-z] ([a-z -]+ (for|to) )?(nestline|hwy|XXH)' || true)
     [[ -z $names ]] || fail "a library that links the static ones exports"$'\n'"$names"
     names=$(grep "part2.so \[0\] to $folder/part1.so .*nestline" "$folder"/bound.* || true)
     [[ -z $names ]] || fail "a library binds to the nestline of another:"$'\n'"$names"
