@@ -176,7 +176,8 @@ check_module() {
 check_exports() {
   local library names strange
   library=$(find "$work/shared" -name "$1")
-  names=$(nm --dynamic --defined-only --demangle "$library" | cut -d ' ' -f 3-)
+  names=$(nm --dynamic --defined-only --demangle "$library" | cut -d ' ' -f 3- \
+    | sed 's/nestline::v[0-9_]*::/nestline::/g')
   grep -q "^nestline::$2(" <<<"$names" || fail "$1 does not export $2"
   strange=$(grep -Ev '^((typeinfo|typeinfo name|vtable) for )?nestline::' <<<"$names" || true)
   [[ -z $strange ]] || fail "$1 exports names that are not ours:"$'\n'"$strange"
