@@ -160,7 +160,7 @@ void bind_ior(py::class_<Held>& type) {
   type.def("__ior__", merge, py::arg("other"), py::is_operator());
 }
 
-// merge and can_merge with an Other. `alone`: whether merge may run beside no other call.
+// merge and can_merge with another filter. `alone`: whether merge may run beside no other call.
 template <bool alone, typename Other, typename Held>
 void bind_merge(py::class_<Held>& type, const char* doc) {
   std::uint64_t (*const merge)(Held&, Other&, const std::string&) = [](Held& held, Other& other,
