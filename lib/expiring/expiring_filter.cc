@@ -16,12 +16,9 @@ using State = ExpiringFilter::State;
 
 std::unique_ptr<State> make_state(const ExpiringOptions& options) {
   const Size size = decide_expiring_size(options);
-  const Shape shape{.bits = size.bits,
-                    .geometry = {size.blocks, 0},
-                    .seed = options.seed,
-                    .capacity = size.capacity,
-                    .life = options.life,
-                    .swept = size.blocks};
+  Shape shape = size.shape(options.seed);
+  shape.life = options.life;
+  shape.swept = size.blocks;
   ConcurrentFilter::register_thread();
   return std::make_unique<State>(make_blocks(shape, options.memory), shape);
 }

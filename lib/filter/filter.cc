@@ -9,12 +9,10 @@
 namespace nestline::inline v0_2 {
 namespace {
 
-using Owned = internal::OwnedState<Blocks>;
-
 // Runs an insert or update, work(blocks), and again after each growth while it finds no room.
 // `adds`: it stores a new key, which is counted and for which the filter may be due to grow first.
 template <typename Work>
-Inserted change_or_grow(Owned& state, bool adds, Work&& work) {
+Inserted change_or_grow(OwnedBlocks& state, bool adds, Work&& work) {
   while (adds && state->is_due_to_grow() && try_to_grow(state)) continue;
   // The filter's patience has counted a key before which it is due.
   const std::uint64_t uncounted = adds && state->is_due_to_grow() ? 0 : 1;
@@ -29,7 +27,7 @@ Inserted change_or_grow(Owned& state, bool adds, Work&& work) {
 }
 
 // The rest of an insert, whose first try has failed or was not made.
-[[gnu::noinline]] Inserted insert_further(Owned& state, std::uint64_t hash, bool tried) {
+[[gnu::noinline]] Inserted insert_further(OwnedBlocks& state, std::uint64_t hash, bool tried) {
   return change_or_grow(state, true, [&](const Blocks& now) {
     // What was tried was this table, not a grown one.
     if (!std::exchange(tried, false) && store_at_home<NoLocks>(now, hash)) {
@@ -41,7 +39,7 @@ Inserted change_or_grow(Owned& state, bool adds, Work&& work) {
 
 // Inserts a batch in runs, between which the filter grows.
 template <class Run>
-std::size_t insert_batch(Owned& state, KeySpan keys, std::span<Outcome> outcomes, Run run) {
+std::size_t insert_batch(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, Run run) {
   batch::Record record(outcomes, keys.size());
   for (KeyChunks chunks(keys, state->seed); chunks.next();) {
     bool due = false;  // to grow before the next key, if that is not there already
@@ -80,9 +78,7 @@ struct Lookup {
 };
 
 OwnedBlocks make_state(const Options& options) {
-  const Size size = decide_size(options);
-  return make_blocks({size.bits, {size.blocks, 0}, options.seed, size.capacity, size.max_capacity},
-                     options.memory);
+  return make_blocks(decide_size(options).shape(options.seed), options.memory);
 }
 
 // The part of a block's absent keys that its mark covers. Low bytes are equally likely from 0 on,

@@ -9,7 +9,7 @@
 #ifndef NESTLINE_LIB_FILTER_SIZING_H_
 #define NESTLINE_LIB_FILTER_SIZING_H_
 
-#include "lib/place/geometry.h"
+#include "lib/place/shape.h"
 #include "nestline/expiring_filter.h"
 
 namespace nestline::inline v0_2 {
@@ -21,6 +21,11 @@ struct Size {
   std::uint64_t capacity;      // promised, at least Options::capacity
   std::uint64_t max_capacity;  // how far the filter grows automatically; 0: it does not
   std::uint32_t growth;        // doublings until its capacity is max_capacity
+
+  // Of the empty filter.
+  [[nodiscard]] Shape shape(std::uint64_t seed) const {
+    return {bits, {blocks, 0}, seed, capacity, max_capacity};
+  }
 };
 
 // Checks `options` and decides. Throws std::invalid_argument.

@@ -16,8 +16,7 @@ using State = Maplet::State;
 
 OwnedBlocks empty_table(const MapletOptions& options) {
   const Size size = decide_maplet_size(options.capacity, options.max_capacity);
-  return make_blocks({size.bits, {size.blocks, 0}, options.seed, size.capacity, size.max_capacity},
-                     options.memory);
+  return make_blocks(size.shape(options.seed), options.memory);
 }
 
 // Changes a pair that is there: work(table, home) returns whether it was.
