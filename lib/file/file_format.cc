@@ -153,9 +153,8 @@ ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
 
 std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
   const Geometry& geometry = header.geometry;
-  if (kind_of(header.bits) != kind ||
-      (kind == Kind::filter && header.bits != 8 && header.bits != 12 && header.bits != 16)) {
-    return Flaw{kBitsAt, "the fingerprint width is not 8, 12 or 16 bits"};
+  if (kind_of(header.bits) != kind || (kind == Kind::filter && !is_width(header.bits))) {
+    return Flaw{kBitsAt, "the fingerprint width is not 8, 9, 10, 12 or 16 bits"};
   }
   if (geometry.growth > max_growth(header.bits)) {
     return Flaw{kGrowthAt, "the filter has grown " + to_string(geometry.growth) +

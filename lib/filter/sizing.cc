@@ -209,8 +209,8 @@ void check_rate_and_load(double fpr, double load) {
 void check(const Options& options) {
   check_capacities(options.capacity, options.max_capacity);
   check_rate_and_load(options.fpr, options.load);
-  if (options.bits != 0 && options.bits != 8 && options.bits != 12 && options.bits != 16) {
-    refuse("bits must be 8, 12 or 16, or 0 to choose by fpr; it is ", options.bits);
+  if (options.bits != 0 && !is_width(options.bits)) {
+    refuse("bits must be 8, 9, 10, 12 or 16, or 0 to choose by fpr; it is ", options.bits);
   }
 }
 
@@ -310,9 +310,8 @@ Size decide(std::uint64_t capacity, std::uint64_t max_capacity, Wish wish,
 
 Size decide_size(const Options& options) {
   check(options);
-  constexpr std::array kWidths = {8, 12, 16};
   const std::span<const int> widths =
-      options.bits == 0 ? std::span(kWidths) : std::span(&options.bits, 1);
+      options.bits == 0 ? std::span(kFilterWidths) : std::span(&options.bits, 1);
   const bool by_default = options.fpr == 0 && options.bits == 0;
   return decide(options.capacity, options.max_capacity,
                 {.load = options.load,

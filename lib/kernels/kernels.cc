@@ -50,12 +50,16 @@ constexpr MapletKernels maplet_kernels() {
 
 const TargetKernels* all_kernels() {
   using L8 = FilterLayout<8>;
+  using L9 = FilterLayout<9>;
+  using L10 = FilterLayout<10>;
   using L12 = FilterLayout<12>;
   using L16 = FilterLayout<16>;
   static constexpr TargetKernels kAll = {
       HWY_TARGET,
-      {filter_kernels<L8>(), filter_kernels<L12>(), filter_kernels<L16>()},
-      {build_kernels<L8>(), build_kernels<L12>(), build_kernels<L16>()},
+      {filter_kernels<L8>(), filter_kernels<L9>(), filter_kernels<L10>(), filter_kernels<L12>(),
+       filter_kernels<L16>()},
+      {build_kernels<L8>(), build_kernels<L9>(), build_kernels<L10>(), build_kernels<L12>(),
+       build_kernels<L16>()},
       maplet_kernels()};
   return &kAll;
 }
@@ -80,7 +84,10 @@ constexpr const TargetKernels* (*kTargets[])() = {
 
 const TargetKernels& best_kernels() { return best_of(kTargets); }
 
-std::size_t index_of(int bits) { return static_cast<std::size_t>(bits - 8) / 4; }
+std::size_t index_of(int bits) {
+  return static_cast<std::size_t>(std::find(kFilterWidths.begin(), kFilterWidths.end(), bits) -
+                                  kFilterWidths.begin());
+}
 
 }  // namespace
 

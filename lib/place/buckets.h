@@ -2,6 +2,8 @@
 #ifndef NESTLINE_LIB_PLACE_BUCKETS_H_
 #define NESTLINE_LIB_PLACE_BUCKETS_H_
 
+#include <type_traits>
+
 #include "lib/place/hash.h"
 
 namespace nestline::inline v0_2 {
@@ -105,27 +107,30 @@ struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
   }
 };
 
-// For each fingerprint, the slots after lane 0 at phase 0.
+// For each fingerprint its bucket at phase 0: of narrow lanes, the slots after lane 0.
 template <class Computed>
-inline constexpr auto kAfterLane0 = [] {
-  std::array<std::uint32_t, std::size_t{1} << Computed::kBits> all{};
+inline constexpr auto kAtPhase0 = [] {
+  constexpr bool kNarrow = Computed::kSlots - Computed::kSlotsPerLane <= 32;
+  using Slots = std::conditional_t<kNarrow, std::uint32_t, std::uint64_t>;
+  std::array<Slots, std::size_t{1} << Computed::kBits> all{};
   std::uint32_t f = 0;
-  for (std::uint32_t& slots : all) {
-    slots = static_cast<std::uint32_t>(Computed::bucket(f++, 0) >> Computed::kSlotsPerLane);
+  for (Slots& slots : all) {
+    slots = static_cast<Slots>(Computed::bucket(f++, 0) >> (kNarrow ? Computed::kSlotsPerLane : 0));
   }
   return all;
 }();
 
-// The same for 12 bits, with a table of 16 KiB. At phase 0 the first slot is in every bucket.
-template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
-struct TurnedBuckets12 : ComputedBuckets<12, kLaneCount, kLaneSlots> {
-  using Computed = ComputedBuckets<12, kLaneCount, kLaneSlots>;
-  static_assert((kLaneCount - 1) * kLaneSlots <= 32);
+// The same for 9, 10 and 12 bits, with tables of 4, 8 and 16 KiB. At phase 0 the first slot is in
+// every bucket.
+template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
+struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
+  using Computed = ComputedBuckets<kWidth, kLaneCount, kLaneSlots>;
   static constexpr bool kIsComputed = false;
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
-    const std::uint64_t after = kAfterLane0<Computed>[fingerprint];
-    return turned<Computed>(after << kLaneSlots | 1, phase);
+    std::uint64_t slots = kAtPhase0<Computed>[fingerprint];
+    if constexpr ((kLaneCount - 1) * kLaneSlots <= 32) slots = slots << kLaneSlots | 1;
+    return turned<Computed>(slots, phase);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,

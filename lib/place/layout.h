@@ -2,11 +2,17 @@
 //
 //   byte    0                                                      59 60    61..63
 //    8 bit  | 60 fingerprints of a byte                              | mark | lock, version |
+//    9 bit  | 52 low bytes                | plane of bit 8, 7 bytes, 0 | mark | lock, version |
+//   10 bit  | 48 low bytes                | planes of bits 8 and 9     | mark | lock, version |
 //   12 bit  | 40 low bytes             | 20 bytes of two high nibbles | mark | lock, version |
 //   16 bit  | 30 little-endian halfwords                             | mark | lock, version |
 //   20 bit  | 8 halfwords | 8 values of 40 bits | 8 nibbles          | mark | lock, version |
 //  8 + 4    | 40 fingerprints of a byte | 20 bytes of two deaths     | mark | lock, version |
 // 12 + 4    | 30 halfwords, each a fingerprint and a death           | mark | lock, version |
+//
+// 9 and 10 bit: slot s has its low byte at byte s, and bit 8 + p in bit s of plane p, a
+// little-endian number: one load and two instructions compare a bit of all slots. Planes lie behind
+// the low bytes, one after the other; what is left of byte 58 and byte 59 is 0 at 9 bits.
 //
 // 12 bit: slot s has its low byte at byte s, and its high nibble in byte 40 + s % 20, in the low
 // half for s < 20 and in the high half for the others: a vector compare of either half gives the
@@ -25,13 +31,15 @@
 // (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
 //
 // Other threads may see each store at once (memory_order.h): the header's one; for a slot one at 8,
-// 16 and 12 + 4 bits, two at 12 and 8 + 4; at 20 bits two, and one or two for its value.
+// 16 and 12 + 4 bits, two at 9, 12 and 8 + 4, three at 10; at 20 bits two, and one or two for its
+// value.
 //
 // The low byte of a fingerprint is never 0: so a slot is free when its low byte is 0. Lane j is the
 // slots [j * R, (j + 1) * R). A key has one candidate slot in each lane: these are its bucket.
 #ifndef NESTLINE_LIB_PLACE_LAYOUT_H_
 #define NESTLINE_LIB_PLACE_LAYOUT_H_
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -82,12 +90,27 @@ using internal::Block;
 static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
               "a mark above the highest class must fit its byte");
 
+// Eight bytes of a block as a number, the first one the lowest.
+constexpr std::uint64_t little_endian(std::uint64_t word) {
+  return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
+}
+inline std::uint64_t word_at(const Block& block, std::size_t byte) {
+  std::uint64_t word;
+  std::memcpy(&word, block.bytes.data() + byte, sizeof(word));
+  return little_endian(word);
+}
+inline void set_word_at(Block& block, std::size_t byte, std::uint64_t word) {
+  word = little_endian(word);
+  std::memcpy(block.bytes.data() + byte, &word, sizeof(word));
+}
+
 // The lowest slot of a set that is not empty.
 inline std::uint32_t first_slot(std::uint64_t slots) {
   return static_cast<std::uint32_t>(std::countr_zero(slots));
 }
 
-// How slots lie in a block; of bytes_and_nibbles the nibble is apart from its byte.
+// How slots lie in a block; of bytes_and_nibbles the nibble is apart from its byte, and of bytes
+// there may be planes (PlanesLayout).
 enum class Form : std::uint8_t { bytes, bytes_and_nibbles, halfwords, maplet };
 
 // A layout's number in files and kernels: its fingerprints' bits, and 32 more if it is expiring.
@@ -112,6 +135,7 @@ struct LayoutShape : Buckets {
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
   static constexpr std::uint32_t kMaxCopies = 2 * kLanes;  // of one key, in home and alternate
   static constexpr bool kExpires = false;
+  static constexpr std::uint32_t kPlanes = 0;
   using Value = NoValue;
   static constexpr bool kHasValues = false;
   static constexpr Value value(const Block&, std::uint32_t) { return {}; }
@@ -128,19 +152,77 @@ struct LayoutShape : Buckets {
 template <int kBits>
 struct FilterLayout;
 
-template <>
-struct FilterLayout<8> : LayoutShape<TurnedBuckets8<4, 15>, 255> {
+// Bytes, and the bits above them in planes.
+template <class Buckets>
+struct PlanesLayout : LayoutShape<Buckets, (255u << Buckets::kBits) / 256> {
+  using Base = LayoutShape<Buckets, (255u << Buckets::kBits) / 256>;
+  using typename Base::Value;
+  using Planes = std::array<std::uint64_t, 2>;
   static constexpr Form kForm = Form::bytes;
-  static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
+  static constexpr std::uint32_t kPlanes = Buckets::kBits - 8;
+  static constexpr std::uint32_t kPlaneByte = Base::kSlots;
+  static constexpr std::uint32_t kPlaneBytes = (Base::kSlots + 7) / 8;
+  static_assert(kPlaneByte + kPlanes * kPlaneBytes <= kMarkByte);
+
+  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+    std::uint32_t fingerprint = block.bytes[slot];
+    for (std::uint32_t p = 0; p < kPlanes; ++p) {
+      fingerprint |= (plane_byte(block, p, slot) >> slot % 8 & 1u) << (8 + p);
+    }
+    return fingerprint;
+  }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
+    for (std::uint32_t p = 0; p < kPlanes; ++p) {
+      const std::uint32_t bit = fingerprint >> (8 + p) & 1;
+      const std::uint32_t others = plane_byte(block, p, slot) & ~(1u << slot % 8);
+      store_shared(plane_byte(block, p, slot), static_cast<std::uint8_t>(others | bit << slot % 8));
+    }
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
   // Stores in the lowest of some free slots. Where there is none, it may change the header's lock
   // and version, which nobody uses then; without a branch, which would be mispredicted.
   NESTLINE_INLINE static void fill(Block& block, std::uint64_t slots, std::uint32_t fingerprint) {
-    set(block, first_slot(slots | std::uint64_t{1} << 63), fingerprint);
+    const std::uint32_t slot = first_slot(slots | std::uint64_t{1} << 63);
+    for (std::uint32_t p = 0; p < kPlanes; ++p) {
+      const std::uint32_t bit = fingerprint >> (8 + p) & std::uint32_t{slots != 0};
+      std::uint8_t& bits = plane_byte(block, p, slot);
+      store_shared(bits, static_cast<std::uint8_t>(bits | bit << slot % 8));
+    }
+    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
+  }
+  // Bit s of a plane is slot s's. Bits after the last slot mean nothing.
+  NESTLINE_INLINE static Planes planes(const Block& block) {
+    Planes planes = {};
+    // Eight bytes that end before the header: the second plane's begin with the first one's end.
+    if constexpr (kPlanes > 0) planes[0] = word_at(block, kPlaneByte);
+    if constexpr (kPlanes > 1) planes[1] = word_at(block, kMarkByte - 8) >> kSecondShift;
+    return planes;
+  }
+  // The same the other way round, of a block that no other thread sees. Bits after the last slot
+  // must be 0.
+  static void set_planes(Block& block, const Planes& planes) {
+    if constexpr (kPlanes == 1) set_word_at(block, kPlaneByte, planes[0]);
+    if constexpr (kPlanes == 2) {
+      set_word_at(block, kPlaneByte, planes[0] | planes[1] << Base::kSlots);
+      set_word_at(block, kMarkByte - 8,
+                  planes[0] >> (Base::kSlots - kSecondShift) | planes[1] << kSecondShift);
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t kSecondShift = 64 - 8 * kPlaneBytes;
+  template <class AnyBlock>
+  static auto& plane_byte(AnyBlock& block, std::uint32_t plane, std::uint32_t slot) {
+    return block.bytes[kPlaneByte + plane * kPlaneBytes + slot / 8];
   }
 };
+
+template <>
+struct FilterLayout<8> : PlanesLayout<TurnedBuckets8<4, 15>> {};
+template <>
+struct FilterLayout<9> : PlanesLayout<TurnedBuckets<9, 4, 13>> {};
+template <>
+struct FilterLayout<10> : PlanesLayout<TurnedBuckets<10, 4, 12>> {};
 
 // 40 nibbles in 20 bytes: of the high bits of fingerprints, or of deaths.
 struct Nibbles {
@@ -182,7 +264,7 @@ NESTLINE_INLINE void Nibbles::set_nibble(Block& block, std::uint32_t slot, std::
 }
 
 template <>
-struct FilterLayout<12> : LayoutShape<TurnedBuckets12<4, 10>, 255 * 16>, Nibbles {
+struct FilterLayout<12> : LayoutShape<TurnedBuckets<12, 4, 10>, 255 * 16>, Nibbles {
   static constexpr Form kForm = Form::bytes_and_nibbles;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return nibble(block, slot) << 8 | block.bytes[slot];
@@ -244,9 +326,7 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   }
   static Value value(const Block& block, std::uint32_t slot) {
     // Eight bytes from the value's first on are all inside the block.
-    std::uint64_t word;
-    std::memcpy(&word, block.bytes.data() + kValueByte + 5 * std::size_t{slot}, sizeof(word));
-    return to_number(word) & kValueMask;
+    return word_at(block, kValueByte + 5 * std::size_t{slot}) & kValueMask;
   }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value value = 0) {
     set_value(block, slot, value);
@@ -267,13 +347,10 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   }
 
  private:
-  static constexpr std::uint64_t to_number(std::uint64_t word) {
-    return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
-  }
   static void change_word(Block& block, std::size_t number, std::uint64_t bits,
                           std::uint64_t mask) {
     auto& word = reinterpret_cast<SharedLongword*>(block.bytes.data())[number];
-    store_shared(word, to_number((to_number(word) & ~mask) | bits));
+    store_shared(word, little_endian((little_endian(word) & ~mask) | bits));
   }
 };
 
@@ -323,10 +400,18 @@ struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
   }
 };
 
-// Calls `visitor` with the layout of a filter's width: 8, 12 or 16.
+// The widths of filters.
+inline constexpr std::array kFilterWidths = {8, 9, 10, 12, 16};
+constexpr bool is_width(int bits) {
+  return std::find(kFilterWidths.begin(), kFilterWidths.end(), bits) != kFilterWidths.end();
+}
+
+// Calls `visitor` with the layout of a filter's width.
 template <typename Visitor>
 constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
   if (bits == 8) return visitor(FilterLayout<8>());
+  if (bits == 9) return visitor(FilterLayout<9>());
+  if (bits == 10) return visitor(FilterLayout<10>());
   if (bits == 12) return visitor(FilterLayout<12>());
   return visitor(FilterLayout<16>());
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
 
@@ -155,7 +156,7 @@ TEST_P(FilterTest, SparseFilterBeyondFourGigabytes) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, FilterTest, testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, FilterTest, testing::ValuesIn(kFilterWidths));
 
 #ifndef NDEBUG
 template <class Handle, typename Use>

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lib/filter/sizing.h"
+#include "lib/place/layout.h"
 #include "tests/filter/strangers.h"
 
 namespace nestline::test {
@@ -113,7 +114,7 @@ TEST_P(FprTest, ChurnAtCapacity) {
   EXPECT_NEAR(measured, expected, expected * 0.10);
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, FprTest, testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, FprTest, testing::ValuesIn(kFilterWidths));
 
 }  // namespace
 }  // namespace nestline::test

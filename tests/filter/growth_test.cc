@@ -7,6 +7,7 @@
 #include <random>
 
 #include "lib/filter/sizing.h"
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "tests/filter/strangers.h"
 #include "tests/support/child_process.h"
@@ -166,7 +167,7 @@ TEST_P(GrowthTest, EveryDoublingOfTheWidth) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GrowthTest,
-                         testing::Combine(testing::Values(8, 12, 16),
+                         testing::Combine(testing::ValuesIn(kFilterWidths),
                                           testing::Values(1u, 2u, 3u, 7u, 64u)));
 
 class GrowthOfWidthTest : public testing::TestWithParam<int> {};
@@ -245,7 +246,7 @@ TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
   EXPECT_EQ(empty_copy(state)->capacity, filter.capacity());
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, GrowthOfWidthTest, testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, GrowthOfWidthTest, testing::ValuesIn(kFilterWidths));
 
 TEST(Growth, NoMoreThanTheMostBlocks) {
   const Blocks state({16, {kMaxBlocks, 0}, 1, 1}, Storage::allocate(1), 0);

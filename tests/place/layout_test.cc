@@ -11,7 +11,8 @@ namespace {
 
 template <class Layout>
 class LayoutTest : public testing::Test {};
-using Layouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
+                               FilterLayout<16>>;
 TYPED_TEST_SUITE(LayoutTest, Layouts);
 
 TYPED_TEST(LayoutTest, SlotsKeepWhatIsStored) {
