@@ -356,6 +356,16 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
         return flaw_at(L::kNibbleByte + s % L::kNibbleRun, "a free slot is not all 0");
       }
     }
+    if constexpr (L::kPlanes > 0) {
+      // Nor are there bits behind an only plane.
+      const std::uint64_t mask = L::kPlanes == 1 ? ~std::uint64_t{0} : L::kAllSlots;
+      const auto planes = L::planes(block);
+      for (std::uint32_t p = 0; p < L::kPlanes; ++p) {
+        const std::uint64_t wrong = planes[p] & mask & ~taken;
+        if (wrong == 0) continue;
+        return flaw_at(L::plane_byte(p, first_slot(wrong)), "a free slot is not all 0");
+      }
+    }
     if constexpr (L::kHasValues) {
       for (std::uint64_t rest = free; rest != 0; rest &= rest - 1) {
         const std::uint32_t s = first_slot(rest);

@@ -37,7 +37,10 @@ constexpr double kLowestLoad = 0.5;
 constexpr double kChildFull = 0.985;
 
 // The most keys per base block at which one filter in a million has too many that look the same.
-double alike_keys(int bits) { return bits == 8 ? 118 : bits == 12 ? 785 : 13250; }
+double alike_keys(int bits) {
+  constexpr std::array<double, kFilterWidths.size()> kAlike = {118, 184, 300, 785, 13250};
+  return kAlike[index_of_width(bits)];
+}
 
 // Sizes are for the wanted rate times this, for single filters to measure below the wanted one.
 constexpr double kRateMargin = 0.97;
@@ -250,7 +253,9 @@ double second_probe_share(int bits, double load, unsigned growth) {
     double at_full;
     double slope;
   };
-  const Fit fit = bits == 8 ? Fit{0.068, 19} : bits == 12 ? Fit{0.090, 16.3} : Fit{0.092, 14.5};
+  constexpr std::array<Fit, kFilterWidths.size()> kFits = {
+      {{0.068, 19}, {0.0765, 18}, {0.081, 17.3}, {0.090, 16.3}, {0.092, 14.5}}};
+  const Fit fit = kFits[std::min(index_of_width(bits), kFits.size() - 1)];  // maplets: as 16 bits
   const double fresh = fit.at_full * std::exp(fit.slope * (load - kFullLoad));
   // A block keeps the highest mark from all its past fillings. Measured on 2000 base blocks through
   // up to 8 doublings, each at this load: within a tenth at 80 to 95 %.

@@ -84,11 +84,6 @@ constexpr const TargetKernels* (*kTargets[])() = {
 
 const TargetKernels& best_kernels() { return best_of(kTargets); }
 
-std::size_t index_of(int bits) {
-  return static_cast<std::size_t>(std::find(kFilterWidths.begin(), kFilterWidths.end(), bits) -
-                                  kFilterWidths.begin());
-}
-
 }  // namespace
 
 const TableKernels& kernels_for(int layout) {
@@ -96,8 +91,10 @@ const TableKernels& kernels_for(int layout) {
   if (layout == kMapletBits) return maplet_kernels();
   return filter_kernels(layout);
 }
-const FilterKernels& filter_kernels(int bits) { return best_kernels().filters[index_of(bits)]; }
-const BuildKernels& build_kernels(int bits) { return best_kernels().builds[index_of(bits)]; }
+const FilterKernels& filter_kernels(int bits) {
+  return best_kernels().filters[index_of_width(bits)];
+}
+const BuildKernels& build_kernels(int bits) { return best_kernels().builds[index_of_width(bits)]; }
 const MapletKernels& maplet_kernels() { return best_kernels().maplet; }
 
 std::vector<std::int64_t> usable_targets() {

@@ -1,4 +1,5 @@
-// The block: 64 bytes, 64-byte aligned. Every bit position of the library is in this file.
+// The block: 64 bytes, 64-byte aligned. Every bit position of the library is in this file or, for
+// what callers inline, in nestline/internal/block.h and buckets.h.
 //
 //   byte    0                                                      59 60    61..63
 //    8 bit  | 60 fingerprints of a byte                              | mark | lock, version |
@@ -43,17 +44,20 @@
 #include <bit>
 #include <cstring>
 
-#include "lib/place/buckets.h"
+#include "lib/place/hash.h"
 #include "lib/place/memory_order.h"
+#include "nestline/internal/block.h"
 
 namespace nestline::inline v0_2 {
 
-inline constexpr std::size_t kBlockBytes = 64;
-inline constexpr std::size_t kMarkByte = 60;
-// The header word's parts, in a header as Block returns it.
-inline constexpr std::uint32_t kHeaderMark = 0xff;
-inline constexpr std::uint32_t kHeaderLock = 1u << 8;
-inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
+using internal::ComputedBuckets;
+using internal::kBlockBytes;
+using internal::kHeaderLock;
+using internal::kHeaderMark;
+using internal::kHeaderVersion;
+using internal::kMarkByte;
+using internal::TurnedBuckets;
+using internal::TurnedBuckets8;
 
 struct alignas(kBlockBytes) internal::Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
@@ -167,15 +171,16 @@ struct PlanesLayout : LayoutShape<Buckets, (255u << Buckets::kBits) / 256> {
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     std::uint32_t fingerprint = block.bytes[slot];
     for (std::uint32_t p = 0; p < kPlanes; ++p) {
-      fingerprint |= (plane_byte(block, p, slot) >> slot % 8 & 1u) << (8 + p);
+      fingerprint |= (block.bytes[plane_byte(p, slot)] >> slot % 8 & 1u) << (8 + p);
     }
     return fingerprint;
   }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
     for (std::uint32_t p = 0; p < kPlanes; ++p) {
       const std::uint32_t bit = fingerprint >> (8 + p) & 1;
-      const std::uint32_t others = plane_byte(block, p, slot) & ~(1u << slot % 8);
-      store_shared(plane_byte(block, p, slot), static_cast<std::uint8_t>(others | bit << slot % 8));
+      std::uint8_t& bits = block.bytes[plane_byte(p, slot)];
+      const std::uint32_t others = bits & ~(1u << slot % 8);
+      store_shared(bits, static_cast<std::uint8_t>(others | bit << slot % 8));
     }
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
@@ -185,10 +190,14 @@ struct PlanesLayout : LayoutShape<Buckets, (255u << Buckets::kBits) / 256> {
     const std::uint32_t slot = first_slot(slots | std::uint64_t{1} << 63);
     for (std::uint32_t p = 0; p < kPlanes; ++p) {
       const std::uint32_t bit = fingerprint >> (8 + p) & std::uint32_t{slots != 0};
-      std::uint8_t& bits = plane_byte(block, p, slot);
+      std::uint8_t& bits = block.bytes[plane_byte(p, slot)];
       store_shared(bits, static_cast<std::uint8_t>(bits | bit << slot % 8));
     }
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
+  }
+  // The byte with a slot's bit of a plane.
+  static constexpr std::uint32_t plane_byte(std::uint32_t plane, std::uint32_t slot) {
+    return kPlaneByte + plane * kPlaneBytes + slot / 8;
   }
   // Bit s of a plane is slot s's. Bits after the last slot mean nothing.
   NESTLINE_INLINE static Planes planes(const Block& block) {
@@ -211,10 +220,6 @@ struct PlanesLayout : LayoutShape<Buckets, (255u << Buckets::kBits) / 256> {
 
  private:
   static constexpr std::uint32_t kSecondShift = 64 - 8 * kPlaneBytes;
-  template <class AnyBlock>
-  static auto& plane_byte(AnyBlock& block, std::uint32_t plane, std::uint32_t slot) {
-    return block.bytes[kPlaneByte + plane * kPlaneBytes + slot / 8];
-  }
 };
 
 template <>
@@ -402,9 +407,10 @@ struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
 
 // The widths of filters.
 inline constexpr std::array kFilterWidths = {8, 9, 10, 12, 16};
-constexpr bool is_width(int bits) {
-  return std::find(kFilterWidths.begin(), kFilterWidths.end(), bits) != kFilterWidths.end();
+constexpr std::size_t index_of_width(int bits) {  // their number if it is none
+  return static_cast<std::size_t>(std::ranges::find(kFilterWidths, bits) - kFilterWidths.begin());
 }
+constexpr bool is_width(int bits) { return index_of_width(bits) < kFilterWidths.size(); }
 
 // Calls `visitor` with the layout of a filter's width.
 template <typename Visitor>

@@ -123,7 +123,7 @@ class GrowthTest : public testing::TestWithParam<BitsAndBlocks> {};
 TEST_P(GrowthTest, EveryDoublingOfTheWidth) {
   const auto [bits, bases] = GetParam();
   // Up to here keys that look the same do not fill their slots (safe_keys).
-  const std::uint32_t promised = bits == 8 ? 1 : bits == 12 ? 4 : 8;
+  const std::uint32_t promised = bits <= 9 ? 1 : bits == 10 ? 2 : bits == 12 ? 4 : 8;
   constexpr std::uint64_t kMaxKeys = 600'000;  // the last doublings of 64 blocks stay half empty
   std::mt19937_64 random(bases);
   Exact exact(filter_of_blocks(bits, bases));

@@ -149,7 +149,7 @@ TEST(Sizing, BadOptionsAreRefused) {
     expect_refused({.capacity = 1, .fpr = fpr}, "fpr must be above 0 and below 1");
   }
   for (const int bits : {-8, 1, 7, 9, 11, 13, 32}) {
-    expect_refused({.capacity = 1, .bits = bits}, "bits must be 8, 12 or 16");
+    expect_refused({.capacity = 1, .bits = bits}, "bits must be 8, 9, 10, 12 or 16");
   }
   expect_refused({.capacity = 1, .fpr = 0.001, .bits = 8}, "lowest false-positive rate of 8-bit");
   expect_refused({.capacity = 1, .fpr = 0.0001, .bits = 12}, "take more bits");
@@ -240,7 +240,7 @@ TEST(Sizing, SafeKeysAfterGrowth) {
     for (const std::uint64_t bases : {1u, 2u, 5u, 16u, 60u, 300u}) {
       for (const std::uint32_t growth : {1u, 2u, 4u, 7u}) {
         // Leaving aside keys that look the same.
-        if (growth > (bits == 8 ? 1u : bits == 12 ? 4u : 7u)) continue;
+        if (growth > (bits <= 9 ? 1u : bits == 10 ? 2u : bits == 12 ? 4u : 7u)) continue;
         const Geometry geometry{bases, growth};
         const std::uint64_t keys = safe_keys(bits, geometry);
         const std::uint64_t fillings = std::clamp<std::uint64_t>(150'000 / keys, 1, 1000);
