@@ -160,7 +160,9 @@ struct OwnSection {
 }  // namespace
 
 ConcurrentReader::ConcurrentReader(const ConcurrentFilter& filter) noexcept
-    : state_(filter.state_.get()), hash_of_(filter.hash_of_) {
+    : state_(filter.state_.get()),
+      table_(filter.state_->address_of_table()),
+      hash_of_(filter.hash_of_) {
   static_assert(sizeof(OwnSection) <= sizeof(section_) && alignof(OwnSection) <= alignof(void*));
   new (section_) OwnSection;
 }
@@ -174,7 +176,6 @@ ConcurrentReader::~ConcurrentReader() {
 
 ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentReader(*this); }
 
-// The table each time: another thread may exchange it for a larger one, where others insert.
 bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
   const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
   const Blocks& table = state.table_in_section();

@@ -24,6 +24,7 @@ template <class L>
 constexpr FilterKernels filter_kernels() {
   return {lookup_kernels<L>(),
           contains<L>,
+          contains_away<L>,
           contains_batch<L>,
           match_batch<L>,
           first_tries<L, NoLocks>(),

@@ -51,12 +51,13 @@
 namespace nestline::inline v0_2 {
 
 using internal::ComputedBuckets;
+using internal::FilterSlots;
+using internal::Form;
 using internal::kBlockBytes;
 using internal::kHeaderLock;
 using internal::kHeaderMark;
 using internal::kHeaderVersion;
 using internal::kMarkByte;
-using internal::TurnedBuckets;
 using internal::TurnedBuckets8;
 
 struct alignas(kBlockBytes) internal::Block {
@@ -113,10 +114,6 @@ inline std::uint32_t first_slot(std::uint64_t slots) {
   return static_cast<std::uint32_t>(std::countr_zero(slots));
 }
 
-// How slots lie in a block; of bytes_and_nibbles the nibble is apart from its byte, and of bytes
-// there may be planes (PlanesLayout).
-enum class Form : std::uint8_t { bytes, bytes_and_nibbles, halfwords, maplet };
-
 // A layout's number in files and kernels: its fingerprints' bits, and 32 more if it is expiring.
 constexpr int expiring_layout(int bits) { return 32 + bits; }
 constexpr bool is_expiring(int number) { return number >= expiring_layout(8); }
@@ -139,7 +136,6 @@ struct LayoutShape : Buckets {
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
   static constexpr std::uint32_t kMaxCopies = 2 * kLanes;  // of one key, in home and alternate
   static constexpr bool kExpires = false;
-  static constexpr std::uint32_t kPlanes = 0;
   using Value = NoValue;
   static constexpr bool kHasValues = false;
   static constexpr Value value(const Block&, std::uint32_t) { return {}; }
@@ -157,16 +153,15 @@ template <int kBits>
 struct FilterLayout;
 
 // Bytes, and the bits above them in planes.
-template <class Buckets>
-struct PlanesLayout : LayoutShape<Buckets, (255u << Buckets::kBits) / 256> {
-  using Base = LayoutShape<Buckets, (255u << Buckets::kBits) / 256>;
+template <int kBits>
+struct PlanesLayout : LayoutShape<FilterSlots<kBits>, (255u << kBits) / 256> {
+  using Base = LayoutShape<FilterSlots<kBits>, (255u << kBits) / 256>;
+  using Base::kPlaneByte;
+  using Base::kPlaneBytes;
+  using Base::kPlanes;
+  using Base::kSecondShift;
+  using typename Base::Planes;
   using typename Base::Value;
-  using Planes = std::array<std::uint64_t, 2>;
-  static constexpr Form kForm = Form::bytes;
-  static constexpr std::uint32_t kPlanes = Buckets::kBits - 8;
-  static constexpr std::uint32_t kPlaneByte = Base::kSlots;
-  static constexpr std::uint32_t kPlaneBytes = (Base::kSlots + 7) / 8;
-  static_assert(kPlaneByte + kPlanes * kPlaneBytes <= kMarkByte);
 
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     std::uint32_t fingerprint = block.bytes[slot];
@@ -199,13 +194,8 @@ struct PlanesLayout : LayoutShape<Buckets, (255u << Buckets::kBits) / 256> {
   static constexpr std::uint32_t plane_byte(std::uint32_t plane, std::uint32_t slot) {
     return kPlaneByte + plane * kPlaneBytes + slot / 8;
   }
-  // Bit s of a plane is slot s's. Bits after the last slot mean nothing.
   NESTLINE_INLINE static Planes planes(const Block& block) {
-    Planes planes = {};
-    // Eight bytes that end before the header: the second plane's begin with the first one's end.
-    if constexpr (kPlanes > 0) planes[0] = word_at(block, kPlaneByte);
-    if constexpr (kPlanes > 1) planes[1] = word_at(block, kMarkByte - 8) >> kSecondShift;
-    return planes;
+    return Base::planes_of([&](std::size_t byte) { return word_at(block, byte); });
   }
   // The same the other way round, of a block that no other thread sees. Bits after the last slot
   // must be 0.
@@ -217,23 +207,17 @@ struct PlanesLayout : LayoutShape<Buckets, (255u << Buckets::kBits) / 256> {
                   planes[0] >> (Base::kSlots - kSecondShift) | planes[1] << kSecondShift);
     }
   }
-
- private:
-  static constexpr std::uint32_t kSecondShift = 64 - 8 * kPlaneBytes;
 };
 
 template <>
-struct FilterLayout<8> : PlanesLayout<TurnedBuckets8<4, 15>> {};
+struct FilterLayout<8> : PlanesLayout<8> {};
 template <>
-struct FilterLayout<9> : PlanesLayout<TurnedBuckets<9, 4, 13>> {};
+struct FilterLayout<9> : PlanesLayout<9> {};
 template <>
-struct FilterLayout<10> : PlanesLayout<TurnedBuckets<10, 4, 12>> {};
+struct FilterLayout<10> : PlanesLayout<10> {};
 
 // 40 nibbles in 20 bytes: of the high bits of fingerprints, or of deaths.
-struct Nibbles {
-  static constexpr std::uint32_t kNibbleByte = 40;
-  static constexpr std::uint32_t kNibbleRun = 20;
-
+struct Nibbles : internal::NibbleBytes {
   // Which half of a byte holds a slot's nibble; a branch would be mispredicted every other time.
   static constexpr std::uint32_t nibble_shift(std::uint32_t slot) {
     return ((kNibbleRun - 1 - slot) >> 31) * 4;  // 0 for the first run, 4 for the second
@@ -269,8 +253,7 @@ NESTLINE_INLINE void Nibbles::set_nibble(Block& block, std::uint32_t slot, std::
 }
 
 template <>
-struct FilterLayout<12> : LayoutShape<TurnedBuckets<12, 4, 10>, 255 * 16>, Nibbles {
-  static constexpr Form kForm = Form::bytes_and_nibbles;
+struct FilterLayout<12> : LayoutShape<FilterSlots<12>, 255 * 16>, Nibbles {
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return nibble(block, slot) << 8 | block.bytes[slot];
   }
@@ -291,8 +274,7 @@ struct FilterLayout<12> : LayoutShape<TurnedBuckets<12, 4, 10>, 255 * 16>, Nibbl
 };
 
 template <>
-struct FilterLayout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
-  static constexpr Form kForm = Form::halfwords;
+struct FilterLayout<16> : LayoutShape<FilterSlots<16>, 255 * 256> {
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
   }
@@ -438,6 +420,11 @@ constexpr decltype(auto) visit_any_layout(int number, Visitor&& visitor) {
 // Slots of a block.
 constexpr std::uint32_t slots_of(int bits) {
   return visit_any_layout(bits, [](auto layout) { return layout.kSlots; });
+}
+
+// The table that a lookup finds buckets in; null if it computes them.
+constexpr const void* bucket_table(int number) {
+  return visit_any_layout(number, [](auto layout) -> const void* { return layout.table(); });
 }
 
 // Most copies of one key.

@@ -32,7 +32,10 @@ struct ComputedBuckets {
   static constexpr std::uint32_t kLanes = kLaneCount;
   static constexpr std::uint32_t kSlotsPerLane = kLaneSlots;
   static constexpr std::uint32_t kSlots = kLaneCount * kLaneSlots;
+  static constexpr std::uint32_t kPlanes = 0;
+  using Entry = void;  // it has no table
   static constexpr bool kIsComputed = true;
+  static constexpr const Entry* table() { return nullptr; }
 
   // Fingerprint and phase from the rest of a hash.
   static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
@@ -109,13 +112,21 @@ NESTLINE_INLINE constexpr std::uint64_t turned(std::uint64_t bucket, std::uint32
 }
 
 // 8 bits: a table of 8 KiB holds the buckets that begin a lane, a number turns them: a third.
+// Callers that inline lookups get the table from the library, which they need not compile.
 template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
 struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
   using Computed = ComputedBuckets<8, kLaneCount, kLaneSlots>;
+  using Entry = std::uint64_t;
   static constexpr bool kIsComputed = false;
+  static constexpr const Entry* table() { return kUnturned<Computed>[0].data(); }
+  NESTLINE_INLINE static constexpr std::uint64_t bucket_in(const Entry* table,
+                                                           std::uint32_t fingerprint,
+                                                           std::uint32_t phase) {
+    return turned<Computed>(table[fingerprint], phase);
+  }
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
-    return turned<Computed>(kUnturned<Computed>[0][fingerprint], phase);
+    return bucket_in(table(), fingerprint, phase);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,
@@ -126,13 +137,15 @@ struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
 
 // For each fingerprint its bucket at phase 0: of narrow lanes, the slots after lane 0.
 template <class Computed>
+inline constexpr bool kAreNarrow = Computed::kSlots - Computed::kSlotsPerLane <= 32;
+template <class Computed>
 inline constexpr auto kAtPhase0 = [] {
-  constexpr bool kNarrow = Computed::kSlots - Computed::kSlotsPerLane <= 32;
-  using Slots = std::conditional_t<kNarrow, std::uint32_t, std::uint64_t>;
+  using Slots = std::conditional_t<kAreNarrow<Computed>, std::uint32_t, std::uint64_t>;
   std::array<Slots, std::size_t{1} << Computed::kBits> all{};
   std::uint32_t f = 0;
   for (Slots& slots : all) {
-    slots = static_cast<Slots>(Computed::bucket(f++, 0) >> (kNarrow ? Computed::kSlotsPerLane : 0));
+    slots = static_cast<Slots>(Computed::bucket(f++, 0) >>
+                               (kAreNarrow<Computed> ? Computed::kSlotsPerLane : 0));
   }
   return all;
 }();
@@ -142,12 +155,19 @@ inline constexpr auto kAtPhase0 = [] {
 template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
 struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
   using Computed = ComputedBuckets<kWidth, kLaneCount, kLaneSlots>;
+  using Entry = std::conditional_t<kAreNarrow<Computed>, std::uint32_t, std::uint64_t>;
   static constexpr bool kIsComputed = false;
+  static constexpr const Entry* table() { return kAtPhase0<Computed>.data(); }
+  NESTLINE_INLINE static constexpr std::uint64_t bucket_in(const Entry* table,
+                                                           std::uint32_t fingerprint,
+                                                           std::uint32_t phase) {
+    std::uint64_t slots = table[fingerprint];
+    if constexpr (kAreNarrow<Computed>) slots = slots << kLaneSlots | 1;
+    return turned<Computed>(slots, phase);
+  }
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
-    std::uint64_t slots = kAtPhase0<Computed>[fingerprint];
-    if constexpr ((kLaneCount - 1) * kLaneSlots <= 32) slots = slots << kLaneSlots | 1;
-    return turned<Computed>(slots, phase);
+    return bucket_in(table(), fingerprint, phase);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,
