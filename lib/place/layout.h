@@ -323,12 +323,16 @@ struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
   }
 };
 
-// Calls `visitor` with the layout of a filter's width: 8, 12 or 16.
-template <typename Visitor>
+// The widths of filters, the smallest first: every list of what there is for each width.
+inline constexpr std::array kWidths = {8, 12, 16};
+
+// Calls `visitor` with the layout of a filter's width.
+template <std::size_t kIndex = 0, typename Visitor>
 constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
-  if (bits == 8) return visitor(FilterLayout<8>());
-  if (bits == 12) return visitor(FilterLayout<12>());
-  return visitor(FilterLayout<16>());
+  if constexpr (kIndex + 1 < kWidths.size()) {
+    if (bits != kWidths[kIndex]) return visit_layout<kIndex + 1>(bits, visitor);
+  }
+  return visitor(FilterLayout<kWidths[kIndex]>());
 }
 
 // The same for the number of an expiring filter's layout, and for any.
