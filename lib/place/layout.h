@@ -1,4 +1,5 @@
-// The block: 64 bytes, 64-byte aligned. Every bit position of the library is in this file.
+// The block: 64 bytes, 64-byte aligned. Every bit position of the library is in this file or, for
+// what callers inline, in nestline/internal/block.h and buckets.h.
 //
 //   byte    0                                                      59 60    61..63
 //    8 bit  | 60 fingerprints of a byte                              | mark | lock, version |
@@ -35,17 +36,20 @@
 #include <bit>
 #include <cstring>
 
-#include "lib/place/buckets.h"
+#include "lib/place/hash.h"
 #include "lib/place/memory_order.h"
+#include "nestline/internal/block.h"
 
 namespace nestline::inline v0_2 {
 
-inline constexpr std::size_t kBlockBytes = 64;
-inline constexpr std::size_t kMarkByte = 60;
-// The header word's parts, in a header as Block returns it.
-inline constexpr std::uint32_t kHeaderMark = 0xff;
-inline constexpr std::uint32_t kHeaderLock = 1u << 8;
-inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
+using internal::ComputedBuckets;
+using internal::kBlockBytes;
+using internal::kHeaderLock;
+using internal::kHeaderMark;
+using internal::kHeaderVersion;
+using internal::kMarkByte;
+using internal::TurnedBuckets12;
+using internal::TurnedBuckets8;
 
 struct alignas(kBlockBytes) internal::Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
