@@ -49,19 +49,17 @@ constexpr MapletKernels maplet_kernels() {
           split_slots<L>};
 }
 
+template <std::size_t... kIndex>
+constexpr TargetKernels kernels_of_widths(std::index_sequence<kIndex...>) {
+  return {HWY_TARGET,
+          {filter_kernels<FilterLayout<kFilterWidths[kIndex]>>()...},
+          {build_kernels<FilterLayout<kFilterWidths[kIndex]>>()...},
+          maplet_kernels()};
+}
+
 const TargetKernels* all_kernels() {
-  using L8 = FilterLayout<8>;
-  using L9 = FilterLayout<9>;
-  using L10 = FilterLayout<10>;
-  using L12 = FilterLayout<12>;
-  using L16 = FilterLayout<16>;
-  static constexpr TargetKernels kAll = {
-      HWY_TARGET,
-      {filter_kernels<L8>(), filter_kernels<L9>(), filter_kernels<L10>(), filter_kernels<L12>(),
-       filter_kernels<L16>()},
-      {build_kernels<L8>(), build_kernels<L9>(), build_kernels<L10>(), build_kernels<L12>(),
-       build_kernels<L16>()},
-      maplet_kernels()};
+  static constexpr TargetKernels kAll =
+      kernels_of_widths(std::make_index_sequence<kFilterWidths.size()>());
   return &kAll;
 }
 

@@ -40,7 +40,6 @@
 #ifndef NESTLINE_LIB_PLACE_LAYOUT_H_
 #define NESTLINE_LIB_PLACE_LAYOUT_H_
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -387,21 +386,22 @@ struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
   }
 };
 
-// The widths of filters.
+// The widths of filters, the smallest first: every list of what there is for each width.
 inline constexpr std::array kFilterWidths = {8, 9, 10, 12, 16};
 constexpr std::size_t index_of_width(int bits) {  // their number if it is none
-  return static_cast<std::size_t>(std::ranges::find(kFilterWidths, bits) - kFilterWidths.begin());
+  std::size_t index = 0;
+  while (index < kFilterWidths.size() && kFilterWidths[index] != bits) ++index;
+  return index;
 }
 constexpr bool is_width(int bits) { return index_of_width(bits) < kFilterWidths.size(); }
 
 // Calls `visitor` with the layout of a filter's width.
-template <typename Visitor>
+template <std::size_t kIndex = 0, typename Visitor>
 constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
-  if (bits == 8) return visitor(FilterLayout<8>());
-  if (bits == 9) return visitor(FilterLayout<9>());
-  if (bits == 10) return visitor(FilterLayout<10>());
-  if (bits == 12) return visitor(FilterLayout<12>());
-  return visitor(FilterLayout<16>());
+  if constexpr (kIndex + 1 < kFilterWidths.size()) {
+    if (bits != kFilterWidths[kIndex]) return visit_layout<kIndex + 1>(bits, visitor);
+  }
+  return visitor(FilterLayout<kFilterWidths[kIndex]>());
 }
 
 // The same for the number of an expiring filter's layout, and for any.
