@@ -310,7 +310,6 @@ Size decide(std::uint64_t capacity, std::uint64_t max_capacity, Wish wish,
 
 Size decide_size(const Options& options) {
   check(options);
-  constexpr std::array kWidths = {8, 12, 16};
   const std::span<const int> widths =
       options.bits == 0 ? std::span(kWidths) : std::span(&options.bits, 1);
   const bool by_default = options.fpr == 0 && options.bits == 0;

@@ -83,11 +83,11 @@ struct BuildKernels {
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
 };
 
-// All tables of one target but those of expiring filters; filters and builds of 8, 12 and 16 bits.
+// All tables of one target but those of expiring filters; filters and builds of kWidths.
 struct TargetKernels {
   std::int64_t target;
-  FilterKernels filters[3];
-  BuildKernels builds[3];
+  FilterKernels filters[kWidths.size()];
+  BuildKernels builds[kWidths.size()];
   MapletKernels maplet;
 };
 struct ExpiringTables {

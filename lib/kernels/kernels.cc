@@ -48,15 +48,17 @@ constexpr MapletKernels maplet_kernels() {
           split_slots<L>};
 }
 
+template <std::size_t... kIndex>
+constexpr TargetKernels kernels_of_widths(std::index_sequence<kIndex...>) {
+  return {HWY_TARGET,
+          {filter_kernels<FilterLayout<kWidths[kIndex]>>()...},
+          {build_kernels<FilterLayout<kWidths[kIndex]>>()...},
+          maplet_kernels()};
+}
+
 const TargetKernels* all_kernels() {
-  using L8 = FilterLayout<8>;
-  using L12 = FilterLayout<12>;
-  using L16 = FilterLayout<16>;
-  static constexpr TargetKernels kAll = {
-      HWY_TARGET,
-      {filter_kernels<L8>(), filter_kernels<L12>(), filter_kernels<L16>()},
-      {build_kernels<L8>(), build_kernels<L12>(), build_kernels<L16>()},
-      maplet_kernels()};
+  static constexpr TargetKernels kAll =
+      kernels_of_widths(std::make_index_sequence<kWidths.size()>());
   return &kAll;
 }
 
@@ -80,7 +82,11 @@ constexpr const TargetKernels* (*kTargets[])() = {
 
 const TargetKernels& best_kernels() { return best_of(kTargets); }
 
-std::size_t index_of(int bits) { return static_cast<std::size_t>(bits - 8) / 4; }
+std::size_t index_of(int bits) {
+  std::size_t index = 0;
+  while (kWidths[index] != bits) ++index;
+  return index;
+}
 
 }  // namespace
 

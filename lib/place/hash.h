@@ -1,9 +1,9 @@
 // Hashing, version 2: from a key to 64 bits, and from those bits to every part of a place.
 //
 // Every mixing constant of a place is in this file or, for what callers inline, in
-// nestline/internal/home.h; those that divide keys among parts are in parts.h. The file format
-// freezes all of it (docs/FORMAT.md, "Hash version 2"): a change needs a new kHashVersion, and
-// tests/place/hash_test.cc pins it with vectors.
+// nestline/internal/home.h and buckets.h; those that divide keys among parts are in parts.h. The
+// file format freezes all of it (docs/FORMAT.md, "Hash version 2"): a change needs a new
+// kHashVersion, and tests/place/hash_test.cc pins it with vectors.
 //
 //   integer key --mix_integer(seed)--+
 //   string key  --XXH3(seed)---------+--> 64-bit hash h
@@ -30,9 +30,7 @@
 #ifndef NESTLINE_LIB_PLACE_HASH_H_
 #define NESTLINE_LIB_PLACE_HASH_H_
 
-#include <array>
-
-#include "nestline/internal/home.h"
+#include "nestline/internal/buckets.h"
 
 namespace nestline::inline v0_2 {
 
@@ -40,9 +38,12 @@ using internal::KeyHasher;
 using internal::kMixMultiplier1;
 using internal::kMixMultiplier2;
 using internal::kMixShift;
+using internal::kRotationMultiplier;
 using internal::mix_integer;
 using internal::MixSecrets;
 using internal::multiply_high;
+using internal::rotation;
+using internal::scale16;
 using internal::Wide;
 
 inline constexpr std::uint32_t kHashVersion = 2;
@@ -59,21 +60,6 @@ std::uint64_t hash_bytes(std::string_view bytes, std::uint64_t seed) noexcept;
 inline KeyHasher hasher_of(std::uint64_t seed) { return {seed, derive_secrets(seed)}; }
 // XXH3-64 without a seed, for the checksums of files.
 std::uint64_t checksum_bytes(const void* bytes, std::size_t size) noexcept;
-
-// `x` in [0, 2^16) scaled onto [0, range): the high half of a 16-bit product.
-NESTLINE_INLINE constexpr std::uint32_t scale16(std::uint32_t x, std::uint32_t range) {
-  return (x * range) >> 16;
-}
-
-// Rotation of lane j for a fingerprint: scale16(low 16 bits of f * kRotationMultiplier[j], R).
-// Lane 0 is not rotated: only differences between lanes matter.
-inline constexpr std::array<std::uint16_t, 5> kRotationMultiplier = {0, 0xddc9, 0x6063, 0x874b,
-                                                                     0xa925};
-
-NESTLINE_INLINE constexpr std::uint32_t rotation(std::uint32_t fingerprint, std::size_t lane,
-                                                 std::uint32_t slots_per_lane) {
-  return scale16((fingerprint * kRotationMultiplier[lane]) & 0xffff, slots_per_lane);
-}
 
 // Spill class, 0 to 254. A mark of m covers the low bytes up to m.
 inline constexpr std::uint32_t kSpillClasses = 255;

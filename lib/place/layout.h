@@ -1,4 +1,5 @@
-// The block: 64 bytes, 64-byte aligned. Every bit position of the library is in this file.
+// The block: 64 bytes, 64-byte aligned. Every bit position of the library is in this file or, for
+// what callers inline, in nestline/internal/block.h and buckets.h.
 //
 //   byte    0                                                      59 60    61..63
 //    8 bit  | 60 fingerprints of a byte                              | mark | lock, version |
@@ -35,17 +36,20 @@
 #include <bit>
 #include <cstring>
 
-#include "lib/place/buckets.h"
+#include "lib/place/hash.h"
 #include "lib/place/memory_order.h"
+#include "nestline/internal/block.h"
 
 namespace nestline::inline v0_2 {
 
-inline constexpr std::size_t kBlockBytes = 64;
-inline constexpr std::size_t kMarkByte = 60;
-// The header word's parts, in a header as Block returns it.
-inline constexpr std::uint32_t kHeaderMark = 0xff;
-inline constexpr std::uint32_t kHeaderLock = 1u << 8;
-inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
+using internal::ComputedBuckets;
+using internal::kBlockBytes;
+using internal::kHeaderLock;
+using internal::kHeaderMark;
+using internal::kHeaderVersion;
+using internal::kMarkByte;
+using internal::TurnedBuckets12;
+using internal::TurnedBuckets8;
 
 struct alignas(kBlockBytes) internal::Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
@@ -323,12 +327,16 @@ struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
   }
 };
 
-// Calls `visitor` with the layout of a filter's width: 8, 12 or 16.
-template <typename Visitor>
+// The widths of filters, the smallest first: every list of what there is for each width.
+inline constexpr std::array kWidths = {8, 12, 16};
+
+// Calls `visitor` with the layout of a filter's width.
+template <std::size_t kIndex = 0, typename Visitor>
 constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
-  if (bits == 8) return visitor(FilterLayout<8>());
-  if (bits == 12) return visitor(FilterLayout<12>());
-  return visitor(FilterLayout<16>());
+  if constexpr (kIndex + 1 < kWidths.size()) {
+    if (bits != kWidths[kIndex]) return visit_layout<kIndex + 1>(bits, visitor);
+  }
+  return visitor(FilterLayout<kWidths[kIndex]>());
 }
 
 // The same for the number of an expiring filter's layout, and for any.

@@ -1,10 +1,28 @@
-// From the rest of a hash (hash.h) to a key's bucket: a slot in each lane of a block.
-#ifndef NESTLINE_LIB_PLACE_BUCKETS_H_
-#define NESTLINE_LIB_PLACE_BUCKETS_H_
+// From the rest of a hash (lib/place/hash.h) to a key's bucket: a slot in each lane of a block. Not
+// for direct use.
+#ifndef NESTLINE_INTERNAL_BUCKETS_H_
+#define NESTLINE_INTERNAL_BUCKETS_H_
 
-#include "lib/place/hash.h"
+#include <array>
 
-namespace nestline::inline v0_2 {
+#include "nestline/internal/home.h"
+
+namespace nestline::inline v0_2::internal {
+
+// `x` in [0, 2^16) scaled onto [0, range): the high half of a 16-bit product.
+NESTLINE_INLINE constexpr std::uint32_t scale16(std::uint32_t x, std::uint32_t range) {
+  return (x * range) >> 16;
+}
+
+// Rotation of lane j for a fingerprint: scale16(low 16 bits of f * kRotationMultiplier[j], R).
+// Lane 0 is not rotated: only differences between lanes matter.
+inline constexpr std::array<std::uint16_t, 5> kRotationMultiplier = {0, 0xddc9, 0x6063, 0x874b,
+                                                                     0xa925};
+
+NESTLINE_INLINE constexpr std::uint32_t rotation(std::uint32_t fingerprint, std::size_t lane,
+                                                 std::uint32_t slots_per_lane) {
+  return scale16((fingerprint * kRotationMultiplier[lane]) & 0xffff, slots_per_lane);
+}
 
 // Lanes, slots and candidates of fingerprints of so many bits.
 template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
@@ -135,6 +153,6 @@ struct TurnedBuckets12 : ComputedBuckets<12, kLaneCount, kLaneSlots> {
   }
 };
 
-}  // namespace nestline::inline v0_2
+}  // namespace nestline::inline v0_2::internal
 
-#endif  // NESTLINE_LIB_PLACE_BUCKETS_H_
+#endif  // NESTLINE_INTERNAL_BUCKETS_H_
