@@ -53,11 +53,13 @@ NESTLINE_INLINE bool contains_here_beside(const BlocksView& view, std::uint64_t 
   const auto& word = *reinterpret_cast<const SharedWord*>(home.block + kMarkByte);
   const std::uint32_t header = load_acquire(word);
   const std::uint64_t found = home.matches(view);
-  const std::uint32_t changes = (load_again(word) ^ header) | (header & kHeaderLock);
-  if (changes != 0 || home.low_byte <= (header & kHeaderMark)) [[unlikely]] {
+  const bool changed = load_again(word) != header;
+  // A lock is above every low byte.
+  if (changed || home.low_byte <= (header & (kHeaderLock | kHeaderMark))) [[unlikely]] {
     // Of halfwords and of bytes alone a match is a yes at once.
     constexpr bool kHasSecondParts = L::kForm == Form::bytes_and_nibbles || L::kPlanes > 0;
-    if (found == 0 || (kHasSecondParts && changes != 0)) return library();
+    const bool steady = !changed && (header & kHeaderLock) == 0;
+    if (found == 0 || (kHasSecondParts && !steady)) return library();
   }
   return found != 0;
 }
