@@ -160,7 +160,10 @@ struct OwnSection {
 }  // namespace
 
 ConcurrentReader::ConcurrentReader(const ConcurrentFilter& filter) noexcept
-    : state_(filter.state_.get()), hash_of_(filter.hash_of_) {
+    : ConcurrentReader(filter.state_.get(), filter.hash_of_) {}
+
+ConcurrentReader::ConcurrentReader(const void* state, const KeyHasher& hash_of) noexcept
+    : state_(state), hash_of_(hash_of) {
   static_assert(sizeof(OwnSection) <= sizeof(section_) && alignof(OwnSection) <= alignof(void*));
   new (section_) OwnSection;
 }
