@@ -13,6 +13,7 @@
 
 #include "bench/store/machine.h"
 #include "bench/store/workload.h"
+#include "lib/place/layout.h"
 #include "nestline/filter.h"
 
 namespace nestline::bench {
@@ -87,7 +88,7 @@ void compare(std::size_t keys, int bits, double seconds) {
 void compare_filters(double seconds) {
   // 2 KiB of records of 116 bytes, a block of 4 KiB, and ever larger ones up to a whole file.
   for (const std::size_t keys : {18, 36, 55, 200, 1000, 20'000, 1'000'000}) {
-    for (const int bits : {8, 12, 16}) compare(keys, bits, seconds);
+    for (const int bits : kFilterWidths) compare(keys, bits, seconds);
   }
 }
 

@@ -9,6 +9,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "lib/place/layout.h"
+
 namespace nestline::bench {
 
 namespace {
@@ -57,7 +59,7 @@ std::string suffix(int bits, std::size_t bytes) {
 }
 
 std::uint64_t slots_of(int bits, std::size_t bytes) {
-  return bytes / 64 * (bits == 8 ? 60 : bits == 12 ? 40 : 30);
+  return bytes / 64 * nestline::slots_of(bits);
 }
 
 std::uint64_t keys_at(double load, int bits, std::size_t bytes) {

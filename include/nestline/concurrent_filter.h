@@ -24,7 +24,7 @@
 #include "nestline/export.h"
 #include "nestline/filter.h"
 #include "nestline/internal/answers.h"
-#include "nestline/internal/home.h"
+#include "nestline/internal/lookup_here.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
@@ -32,6 +32,7 @@ namespace nestline::inline v0_2 {
 
 class ConcurrentFilter;
 class ExpiringFilter;
+struct SecondLook;  // private to the library
 
 /// Lookups of single keys in loops: to enter and leave the filter is paid once, not for each key.
 ///
@@ -55,14 +56,34 @@ class NESTLINE_EXPORT ConcurrentReader {
   ConcurrentReader(const ConcurrentReader&) = delete;
   ConcurrentReader& operator=(const ConcurrentReader&) = delete;
   /// As ConcurrentFilter's.
-  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_INLINE bool may_contain(Key key) const noexcept {
+    const Hash hash = hash_of_(key);
+#if NESTLINE_MATCHES_HERE
+    // The table each time: another thread may exchange it for a larger one.
+    const internal::BlocksView& view = internal::load_table(table_);
+    const auto library = [&]() __attribute__((always_inline)) { return may_contain_one(hash); };
+    return internal::look_up_here(
+        view.layout,
+        [&]<class L>(L) __attribute__((always_inline)) {
+          return internal::contains_here_beside<L>(view, hash.value, library);
+        },
+        [&]() __attribute__((always_inline)) {
+          using Slots = internal::ExpiringSlots;
+          if (view.layout != Slots::kLayout) return library();
+          return internal::contains_here_beside<Slots>(view, hash.value, library);
+        });
+#else
+    return may_contain_one(hash);
+#endif
+  }
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
  private:
-  ConcurrentReader(const void* state, const internal::KeyHasher& hash_of) noexcept;
+  ConcurrentReader(const SecondLook& of, const internal::KeyHasher& hash_of) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
   alignas(void*) unsigned char section_[2 * sizeof(void*)];
   const void* state_;
+  const void* table_;  // where the state keeps its pointer to the table
   internal::KeyHasher hash_of_;
 };
 

@@ -1,5 +1,6 @@
-// Lookups of single keys for loops that make millions of them: a Reader of a filter hashes and
-// prefetches in the caller's own code, and then calls the code of this processor.
+// Lookups of single keys for loops that make millions of them, in the caller's own code. Compiled
+// for AVX2 or AVX-512 (-march=x86-64-v3, x86-64-v4, native) a Reader looks into the block itself;
+// else it hashes and prefetches, and calls the library's code for this processor.
 //
 //   const nestline::Reader reader = filter.reader();
 //   for (...) ahead[i % 16] = reader.prepare(keys[i]);        // hashes, and fetches the block
@@ -12,7 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "nestline/internal/home.h"
+#include "nestline/internal/lookup_here.h"
 #include "nestline/keys.h"
 
 namespace nestline::inline v0_2 {
@@ -28,29 +29,42 @@ class Reader {
   /// As Filter's: look the hash up some 16 keys later. It is good for every filter with the same
   /// seed, and for ever. O(1), for strings O(length).
   [[nodiscard]] Hash prepare(Key key) const noexcept {
-    constexpr std::uint64_t kBytes = 64;
     const Hash hash = hash_of_(key);
     const std::uint64_t block = internal::home_block_of(view_.geometry, hash.value).block;
-    __builtin_prefetch(reinterpret_cast<const unsigned char*>(view_.blocks) + block * kBytes);
+    __builtin_prefetch(reinterpret_cast<const unsigned char*>(view_.blocks) +
+                       block * internal::kBlockBytes);
     return hash;
   }
 
   /// False: the key is certainly not in the filter. O(1), for strings O(length).
-  [[nodiscard]] bool may_contain(Key key) const noexcept {
-    return contains_(view_, hash_of_(key).value);
+  [[nodiscard]] NESTLINE_INLINE bool may_contain(Key key) const noexcept {
+    const std::uint64_t hash = hash_of_(key).value;
+#if NESTLINE_MATCHES_HERE
+    return internal::look_up_here(
+        view_.layout,
+        [&]<class L>(L) __attribute__((always_inline)) {
+          return internal::contains_here<L>(
+              view_,
+              hash, [&]() __attribute__((always_inline)) { return contains_away_(view_, hash); });
+        },
+        [&]() __attribute__((always_inline)) { return contains_(view_, hash); });
+#else
+    return contains_(view_, hash);
+#endif
   }
 
  private:
   friend class Filter;
   using Contains = bool (*)(const internal::BlocksView& view, std::uint64_t hash) noexcept;
 
-  Reader(const internal::BlocksView& view, const internal::KeyHasher& hash_of,
-         Contains contains) noexcept
-      : view_(view), hash_of_(hash_of), contains_(contains) {}
+  Reader(const internal::BlocksView& view, const internal::KeyHasher& hash_of, Contains contains,
+         Contains contains_away) noexcept
+      : view_(view), hash_of_(hash_of), contains_(contains), contains_away_(contains_away) {}
 
   internal::BlocksView view_;
   internal::KeyHasher hash_of_;
   Contains contains_;
+  Contains contains_away_;  // for a key whose home has no match
 };
 static_assert(std::is_trivially_copyable_v<Reader>);
 

@@ -160,10 +160,12 @@ struct OwnSection {
 }  // namespace
 
 ConcurrentReader::ConcurrentReader(const ConcurrentFilter& filter) noexcept
-    : ConcurrentReader(filter.state_.get(), filter.hash_of_) {}
+    : ConcurrentReader(*filter.state_, filter.hash_of_) {}
 
-ConcurrentReader::ConcurrentReader(const void* state, const KeyHasher& hash_of) noexcept
-    : state_(state), hash_of_(hash_of) {
+ConcurrentReader::ConcurrentReader(const SecondLook& of, const KeyHasher& hash_of) noexcept
+    : state_(&of),
+      table_(static_cast<const ConcurrentFilter::State&>(of).address_of_table()),
+      hash_of_(hash_of) {
   static_assert(sizeof(OwnSection) <= sizeof(section_) && alignof(OwnSection) <= alignof(void*));
   new (section_) OwnSection;
 }
@@ -177,7 +179,6 @@ ConcurrentReader::~ConcurrentReader() {
 
 ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentReader(*this); }
 
-// The table each time: another thread may exchange it for a larger one, where others insert.
 bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
   const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
   const Blocks& table = state.table_in_section();

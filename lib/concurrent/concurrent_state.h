@@ -145,6 +145,12 @@ struct ConcurrentFilter::State : SecondLook {
   // The table, for a thread that is in a section.
   [[nodiscard]] const Blocks& table_in_section() const { return *table_.load(); }
 
+  // Where the pointer to it is, for load_table of nestline/internal/shared_reads.h.
+  [[nodiscard]] const void* address_of_table() const {
+    static_assert(sizeof(table_) == sizeof(void*));
+    return &table_;
+  }
+
   // The table's, at one instant.
   [[nodiscard]] Shape shape() const {
     return read([](const Blocks& table) { return table.shape(); });

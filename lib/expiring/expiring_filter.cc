@@ -143,8 +143,7 @@ bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
 }
 
 ConcurrentReader::ConcurrentReader(const ExpiringFilter& filter) noexcept
-    : ConcurrentReader(static_cast<const ConcurrentFilter::State*>(filter.state_.get()),
-                       filter.hash_of_) {}
+    : ConcurrentReader(*filter.state_, filter.hash_of_) {}
 
 ConcurrentReader ExpiringFilter::reader() const noexcept { return ConcurrentReader(*this); }
 

@@ -153,9 +153,8 @@ ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
 
 std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
   const Geometry& geometry = header.geometry;
-  if (kind_of(header.bits) != kind ||
-      (kind == Kind::filter && header.bits != 8 && header.bits != 12 && header.bits != 16)) {
-    return Flaw{kBitsAt, "the fingerprint width is not 8, 12 or 16 bits"};
+  if (kind_of(header.bits) != kind || (kind == Kind::filter && !is_width(header.bits))) {
+    return Flaw{kBitsAt, "the fingerprint width is not 8, 9, 10, 12 or 16 bits"};
   }
   if (geometry.growth > max_growth(header.bits)) {
     return Flaw{kGrowthAt, "the filter has grown " + to_string(geometry.growth) +
@@ -355,6 +354,16 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
         const std::uint32_t s = first_slot(rest);
         if (L::get(block, s) == 0) continue;
         return flaw_at(L::kNibbleByte + s % L::kNibbleRun, "a free slot is not all 0");
+      }
+    }
+    if constexpr (L::kPlanes > 0) {
+      // Nor are there bits behind an only plane.
+      const std::uint64_t mask = L::kPlanes == 1 ? ~std::uint64_t{0} : L::kAllSlots;
+      const auto planes = L::planes(block);
+      for (std::uint32_t p = 0; p < L::kPlanes; ++p) {
+        const std::uint64_t wrong = planes[p] & mask & ~taken;
+        if (wrong == 0) continue;
+        return flaw_at(L::plane_byte(p, first_slot(wrong)), "a free slot is not all 0");
       }
     }
     if constexpr (L::kHasValues) {

@@ -54,7 +54,7 @@ struct Blocks {
   // What begins at `offset` of the storage.
   Blocks(const Shape& shape, Storage storage_, std::size_t offset)
       : view{reinterpret_cast<const Block*>(storage_.bytes().data() + offset), shape.geometry,
-             derive_secrets(shape.seed)},
+             derive_secrets(shape.seed), shape.bits, bucket_table(shape.bits)},
         kernels(&kernels_for(shape.bits)),
         bits(shape.bits),
         seed(shape.seed),
@@ -73,7 +73,7 @@ struct Blocks {
     return max_capacity > capacity && view.geometry.growth < max_growth(bits);
   }
   [[nodiscard]] bool is_due_to_grow() const { return size >= capacity && grows_by_itself(); }
-  BlocksView view;  // contains the three members that every lookup needs first
+  BlocksView view;  // what every lookup needs, at the beginning (load_table relies on it)
   const TableKernels* kernels;
   int bits;
   std::uint64_t seed;

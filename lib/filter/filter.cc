@@ -171,7 +171,8 @@ Hash Filter::prepare(Key key) const noexcept {
 }
 
 Reader Filter::reader() const noexcept {
-  return {state_->view, hash_of_, state_->kernels->of_filter().contains};
+  const FilterKernels& kernels = state_->kernels->of_filter();
+  return {state_->view, hash_of_, kernels.contains, kernels.contains_away};
 }
 
 unsigned Filter::count_one(Hash key) const noexcept {

@@ -37,7 +37,10 @@ constexpr double kLowestLoad = 0.5;
 constexpr double kChildFull = 0.985;
 
 // The most keys per base block at which one filter in a million has too many that look the same.
-double alike_keys(int bits) { return bits == 8 ? 118 : bits == 12 ? 785 : 13250; }
+double alike_keys(int bits) {
+  constexpr std::array<double, kFilterWidths.size()> kAlike = {118, 184, 300, 785, 13250};
+  return kAlike[index_of_width(bits)];
+}
 
 // Sizes are for the wanted rate times this, for single filters to measure below the wanted one.
 constexpr double kRateMargin = 0.97;
@@ -209,8 +212,8 @@ void check_rate_and_load(double fpr, double load) {
 void check(const Options& options) {
   check_capacities(options.capacity, options.max_capacity);
   check_rate_and_load(options.fpr, options.load);
-  if (options.bits != 0 && options.bits != 8 && options.bits != 12 && options.bits != 16) {
-    refuse("bits must be 8, 12 or 16, or 0 to choose by fpr; it is ", options.bits);
+  if (options.bits != 0 && !is_width(options.bits)) {
+    refuse("bits must be 8, 9, 10, 12 or 16, or 0 to choose by fpr; it is ", options.bits);
   }
 }
 
@@ -250,7 +253,9 @@ double second_probe_share(int bits, double load, unsigned growth) {
     double at_full;
     double slope;
   };
-  const Fit fit = bits == 8 ? Fit{0.068, 19} : bits == 12 ? Fit{0.090, 16.3} : Fit{0.092, 14.5};
+  constexpr std::array<Fit, kFilterWidths.size()> kFits = {
+      {{0.068, 19}, {0.0765, 18}, {0.081, 17.3}, {0.090, 16.3}, {0.092, 14.5}}};
+  const Fit fit = kFits[std::min(index_of_width(bits), kFits.size() - 1)];  // maplets: as 16 bits
   const double fresh = fit.at_full * std::exp(fit.slope * (load - kFullLoad));
   // A block keeps the highest mark from all its past fillings. Measured on 2000 base blocks through
   // up to 8 doublings, each at this load: within a tenth at 80 to 95 %.
@@ -311,7 +316,7 @@ Size decide(std::uint64_t capacity, std::uint64_t max_capacity, Wish wish,
 Size decide_size(const Options& options) {
   check(options);
   const std::span<const int> widths =
-      options.bits == 0 ? std::span(kWidths) : std::span(&options.bits, 1);
+      options.bits == 0 ? std::span(kFilterWidths) : std::span(&options.bits, 1);
   const bool by_default = options.fpr == 0 && options.bits == 0;
   return decide(options.capacity, options.max_capacity,
                 {.load = options.load,

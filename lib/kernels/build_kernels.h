@@ -83,11 +83,11 @@ struct BuildKernels {
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
 };
 
-// All tables of one target but those of expiring filters; filters and builds of kWidths.
+// All tables of one target but those of expiring filters; filters and builds of kFilterWidths.
 struct TargetKernels {
   std::int64_t target;
-  FilterKernels filters[kWidths.size()];
-  BuildKernels builds[kWidths.size()];
+  FilterKernels filters[kFilterWidths.size()];
+  BuildKernels builds[kFilterWidths.size()];
   MapletKernels maplet;
 };
 struct ExpiringTables {

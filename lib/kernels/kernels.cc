@@ -24,6 +24,7 @@ template <class L>
 constexpr FilterKernels filter_kernels() {
   return {lookup_kernels<L>(),
           contains<L>,
+          contains_away<L>,
           contains_batch<L>,
           match_batch<L>,
           first_tries<L, NoLocks>(),
@@ -51,14 +52,14 @@ constexpr MapletKernels maplet_kernels() {
 template <std::size_t... kIndex>
 constexpr TargetKernels kernels_of_widths(std::index_sequence<kIndex...>) {
   return {HWY_TARGET,
-          {filter_kernels<FilterLayout<kWidths[kIndex]>>()...},
-          {build_kernels<FilterLayout<kWidths[kIndex]>>()...},
+          {filter_kernels<FilterLayout<kFilterWidths[kIndex]>>()...},
+          {build_kernels<FilterLayout<kFilterWidths[kIndex]>>()...},
           maplet_kernels()};
 }
 
 const TargetKernels* all_kernels() {
   static constexpr TargetKernels kAll =
-      kernels_of_widths(std::make_index_sequence<kWidths.size()>());
+      kernels_of_widths(std::make_index_sequence<kFilterWidths.size()>());
   return &kAll;
 }
 
@@ -82,12 +83,6 @@ constexpr const TargetKernels* (*kTargets[])() = {
 
 const TargetKernels& best_kernels() { return best_of(kTargets); }
 
-std::size_t index_of(int bits) {
-  std::size_t index = 0;
-  while (kWidths[index] != bits) ++index;
-  return index;
-}
-
 }  // namespace
 
 const TableKernels& kernels_for(int layout) {
@@ -95,8 +90,10 @@ const TableKernels& kernels_for(int layout) {
   if (layout == kMapletBits) return maplet_kernels();
   return filter_kernels(layout);
 }
-const FilterKernels& filter_kernels(int bits) { return best_kernels().filters[index_of(bits)]; }
-const BuildKernels& build_kernels(int bits) { return best_kernels().builds[index_of(bits)]; }
+const FilterKernels& filter_kernels(int bits) {
+  return best_kernels().filters[index_of_width(bits)];
+}
+const BuildKernels& build_kernels(int bits) { return best_kernels().builds[index_of_width(bits)]; }
 const MapletKernels& maplet_kernels() { return best_kernels().maplet; }
 
 std::vector<std::int64_t> usable_targets() {

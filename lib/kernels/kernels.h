@@ -123,6 +123,8 @@ struct FirstTries {
 struct FilterKernels : LookupKernels {
   // Whether the key with this hash may be in the filter.
   bool (*contains)(const BlocksView& view, std::uint64_t hash) noexcept;
+  // Whether it may be in its alternate.
+  bool (*contains_away)(const BlocksView& view, std::uint64_t hash) noexcept;
   // The same for `count` keys: bit i % 64 of bitmap[i / 64]. Unused bits of the last word are 0.
   void (*contains_batch)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                          InputKind input, std::uint64_t* bitmap) noexcept;

@@ -26,8 +26,9 @@ struct alignas(64) Group {
   std::uint64_t bucket[kGroup];
   std::uint32_t pair[kGroup];  // fingerprint, phase << 16
   std::uint32_t
-      repeated[kGroup];  // the fingerprint's low byte, 4 times; of halfwords all of it, twice
-  std::uint32_t nibbles[kGroup];  // of bytes and nibbles: the high nibble, 8 times
+      repeated[kGroup];        // the fingerprint's low byte, 4 times; of halfwords all of it, twice
+  std::uint32_t high[kGroup];  // of bytes and nibbles: the high nibble, 8 times; of planes: in
+                               // each half all ones where the bit of its plane is 0
   std::uint8_t low_byte[kGroup];  // of the fingerprint
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
   [[nodiscard]] std::uint32_t phase(std::size_t i) const { return pair[i] >> 16; }
@@ -71,11 +72,18 @@ HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group,
   const hn::Repartition<std::uint32_t, BlockTag<T> > d32;
   const auto wanted = hn::BitCast(d, hn::Set(d32, group.repeated[i]));
   if constexpr (L::kForm == Form::bytes_and_nibbles) {
-    const auto high = hn::BitCast(d, hn::Set(d32, group.nibbles[i]));
+    const auto high = hn::BitCast(d, hn::Set(d32, group.high[i]));
     return match_parts<L>(block, wanted, high);
   }
-  return equal_lanes_in<kFingerprintMask<L> >(reinterpret_cast<const T*>(block.bytes.data()),
-                                              wanted);
+  const auto* const lanes = reinterpret_cast<const T*>(block.bytes.data());
+  std::uint64_t slots = equal_lanes_in<kFingerprintMask<L> >(lanes, wanted);
+  if constexpr (L::kPlanes > 0) {
+    const auto half = [&](int shift) {
+      return static_cast<std::uint64_t>(static_cast<std::int16_t>(group.high[i] >> shift));
+    };
+    slots &= match_planes<L>(block, half(0), half(16));
+  }
+  return slots;
 #endif
 }
 
@@ -89,7 +97,11 @@ void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t 
     group.pair[i] = place.fingerprint | place.phase << 16;
     group.repeated[i] = L::kForm == Form::halfwords ? place.fingerprint * 0x00010001u
                                                     : (place.fingerprint & 0xff) * 0x01010101u;
-    group.nibbles[i] = (place.fingerprint >> 8 & 15) * 0x11111111u;
+    group.high[i] = (place.fingerprint >> 8 & 15) * 0x11111111u;
+    if constexpr (L::kPlanes > 0) {
+      const auto [clear8, clear9] = planes_to_clear(place.fingerprint);
+      group.high[i] = static_cast<std::uint32_t>((clear8 & 0xffff) | clear9 << 16);
+    }
     group.low_byte[i] = static_cast<std::uint8_t>(place.fingerprint);
   }
 }
@@ -190,7 +202,11 @@ struct BlockLocator {
     hn::StoreU(hn::BitCast(D32(), repeated(f)), D32(), group.repeated + i);
     if constexpr (L::kForm == Form::bytes_and_nibbles) {
       const auto nibbles = hn::Mul(hn::ShiftRight<8>(f), both(0x1111));
-      hn::StoreU(hn::BitCast(D32(), nibbles), D32(), group.nibbles + i);
+      hn::StoreU(hn::BitCast(D32(), nibbles), D32(), group.high + i);
+    }
+    if constexpr (L::kPlanes > 0) {
+      const auto is_clear = hn::Eq(hn::And(f, pair(1u << 8, 1u << 9)), hn::Zero(D16()));
+      hn::StoreU(hn::BitCast(D32(), hn::VecFromMask(D16(), is_clear)), D32(), group.high + i);
     }
     store_low_bytes(f_and_p, group.low_byte + i);
 
@@ -281,17 +297,22 @@ struct BlockLocator {
       hn::StoreInterleaved2(hn::Or(low, hn::ShiftLeft<8>(high)), hn::ShiftRight<24>(high), d32,
                             reinterpret_cast<std::uint32_t*>(to));
     } else {
-      // Lane j begins at bit 15j = 16j - j: so at bit q - j of word j; where that is negative, at
-      // bit 16 + q - j of word j - 1, which is always in the high byte.
-      static_assert(L::kSlotsPerLane == 15);
-      const auto s = hn::Sub(at, bytes(0, 1, 2, 3));
-      const auto low = hn::TableLookupBytesOr0(low_bit, s);
-      const auto high = hn::TableLookupBytesOr0(high_bit, s);
+      // Lane j begins at bit Rj = 16j - (16 - R)j: so at bit q - (16 - R)j of word j; where that is
+      // negative, at bit 16 more of word j - 1: at 15 slots a lane always in the high byte.
+      constexpr std::uint32_t kBack = 16 - L::kSlotsPerLane;
+      static_assert(3 * kBack <= 12);
+      const auto s = hn::Sub(at, bytes(0, kBack, 2 * kBack, 3 * kBack));
+      auto low = hn::TableLookupBytesOr0(low_bit, s);
+      auto high = hn::TableLookupBytesOr0(high_bit, s);
       const auto below =
           hn::And(hn::Xor(s, bytes(0x80, 0x80, 0x80, 0x80)), bytes(0x8f, 0x8f, 0x8f, 0x8f));
-      const auto carry = hn::TableLookupBytesOr0(high_bit, below);
-      const auto carried = hn::BitCast(D8(), hn::ShiftRight<8>(hn::BitCast(d32, carry)));
-      hn::StoreInterleaved2(low, hn::Or(high, carried), D8(), reinterpret_cast<std::uint8_t*>(to));
+      const auto carried = [&](V8 table) HWY_ATTR {
+        const auto bits = hn::BitCast(d32, hn::TableLookupBytesOr0(table, below));
+        return hn::BitCast(D8(), hn::ShiftRight<8>(bits));
+      };
+      if constexpr (3 * kBack > 8) low = hn::Or(low, carried(low_bit));
+      high = hn::Or(high, carried(high_bit));
+      hn::StoreInterleaved2(low, high, D8(), reinterpret_cast<std::uint8_t*>(to));
     }
   }
 };

@@ -334,29 +334,18 @@ HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noex
   return match_live<L>(view, view.blocks[away.block], away.fingerprint, away.bucket) != 0;
 }
 
-// One key: scalar except for the compare, and one branch, to the alternate. Yes and no, or the
-// sides of the mark, are equally likely, and a mispredicted branch on them would throw away the
-// next lookups. So conditions are numbers, negative when true: compilers turn bools into branches.
-template <class L>
-struct AtHome {
-  std::uint64_t matches;
-  std::int64_t no_match;
-  std::int64_t sent_on;  // the mark covers the class
-
-  HWY_INLINE AtHome(const BlocksView& view, const Place& place, const Block& home,
-                    std::uint32_t mark)
-      : matches(match_live<L>(view, home, place.fingerprint, place.bucket)),
-        no_match(static_cast<std::int64_t>(matches) - 1),
-        sent_on(std::int64_t{spill_class(place.fingerprint)} - mark) {}
-};
-
+// One key: scalar except for the compare, and one branch, on the mark: few marks cover a key, so it
+// is predicted. Yes and no are equally likely, and a mispredicted branch on them would throw away
+// the next lookups: so only keys behind that branch have one on the match.
 template <class L>
 bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place place = home_of_key<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
-  const AtHome<L> key(view, place, home, home.bytes[kMarkByte]);
-  if (HWY_UNLIKELY((key.no_match & key.sent_on) < 0)) return contains_away<L>(view, hash);
-  return key.matches != 0;
+  const std::uint64_t matches = match_live<L>(view, home, place.fingerprint, place.bucket);
+  if (HWY_UNLIKELY(spill_class(place.fingerprint) < home.bytes[kMarkByte])) {
+    if (matches == 0) return contains_away<L>(view, hash);
+  }
+  return matches != 0;
 }
 
 // The same beside writers.
@@ -385,18 +374,15 @@ bool contains_beside(const BlocksView& view, const SecondLook& second,
   const Place place = home_of_key<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = home.header();
-  const AtHome<L> key(view, place, home, header & kHeaderMark);
+  const std::uint64_t matches = match_live<L>(view, home, place.fingerprint, place.bucket);
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-  // 0, or more than any class or mark.
-  const std::int64_t unsteady = std::int64_t{changes(home, header)} << 8;
-  // Negative without a match if something forbids a no; a match in two parts has to be steady too.
-  const std::int64_t doubt = kHasSecondParts<L> ? (key.no_match & key.sent_on) | -unsteady
-                                                : key.no_match & (key.sent_on - unsteady);
-  if (HWY_UNLIKELY(doubt < 0)) {
-    if (unsteady != 0) return second.look(second, hash);
-    return contains_away_beside<L>(view, second, hash, header);
+  const std::uint32_t unsteady = changes(home, header);
+  if (HWY_UNLIKELY(unsteady != 0 || spill_class(place.fingerprint) < (header & kHeaderMark))) {
+    // Without a match something forbids a no; a match in two parts has to be steady too.
+    if (unsteady != 0 && (kHasSecondParts<L> || matches == 0)) return second.look(second, hash);
+    if (matches == 0) return contains_away_beside<L>(view, second, hash, header);
   }
-  return key.matches != 0;
+  return matches != 0;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,5 +1,5 @@
 // Per-target: the residents of a block: which would leave it first, and which could move where.
-// Indices and phases are at most 15: at 8 and 12 bits all residents are one vector of 64 bytes.
+// Indices and phases are at most 15: up to 12 bits all residents are one vector of 64 bytes.
 #if defined(NESTLINE_LIB_KERNELS_RESIDENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_RESIDENTS_INL_H_
 #undef NESTLINE_LIB_KERNELS_RESIDENTS_INL_H_
@@ -78,7 +78,7 @@ class Movers {
 
 #else  // vectors
 
-// Numbers of residents, in vectors with one lane of type T for each slot. At 8 and 12 bits T is a
+// Numbers of residents, in vectors with one lane of type T for each slot. Up to 12 bits T is a
 // byte, so rotations, which are 16-bit products, are computed for even and odd slots apart.
 template <class L>
 class ResidentLanes {
@@ -90,11 +90,13 @@ class ResidentLanes {
   using V16 = hn::Vec<D16>;
   static constexpr bool kBytes = sizeof(T) == 1;
   static constexpr bool kNibbles = L::kForm == Form::bytes_and_nibbles;
+  static constexpr bool kHighParts = kNibbles || L::kPlanes > 0;
   // In place of the phase of a free slot: it has no slot in any lane.
   static constexpr T kNoPhase = 0x40;
 
   explicit HWY_INLINE ResidentLanes(const Block& block) : block_(block) {
     if constexpr (kNibbles) unpack_nibbles();
+    if constexpr (L::kPlanes > 0) unpack_planes();
   }
 
   // The phases of slots s, s + 1, ...
@@ -121,8 +123,8 @@ class ResidentLanes {
     T* const to = reinterpret_cast<T*>(pairs);
     if constexpr (!kBytes) {
       hn::StoreInterleaved2(low, phases(s), d, to);
-    } else if constexpr (kNibbles) {
-      hn::StoreInterleaved4(low, hn::Load(d, nibbles_ + s), phases(s), hn::Zero(d), d, to);
+    } else if constexpr (kHighParts) {
+      hn::StoreInterleaved4(low, hn::Load(d, high_parts_ + s), phases(s), hn::Zero(d), d, to);
     } else {
       hn::StoreInterleaved4(low, hn::Zero(d), phases(s), hn::Zero(d), d, to);
     }
@@ -168,16 +170,31 @@ class ResidentLanes {
     } else {
       V16 even = hn::And(lanes16, hn::Set(d16, std::uint16_t{0xff}));
       V16 odd = hn::ShiftRight<8>(lanes16);
-      if constexpr (kNibbles) {
-        const V16 nibbles = hn::BitCast(d16, hn::Load(D(), nibbles_ + s));
-        even = hn::Or(even, hn::ShiftLeft<8>(nibbles));
-        odd = hn::Or(odd, hn::AndNot(hn::Set(d16, std::uint16_t{0xff}), nibbles));
+      if constexpr (kHighParts) {
+        const V16 high = hn::BitCast(d16, hn::Load(D(), high_parts_ + s));
+        even = hn::Or(even, hn::ShiftLeft<8>(high));
+        odd = hn::Or(odd, hn::AndNot(hn::Set(d16, std::uint16_t{0xff}), high));
       }
       return hn::BitCast(D(), hn::Or(rotate(even, even_multipliers),
                                      hn::ShiftLeft<8>(rotate(odd, odd_multipliers))));
     }
   }
 
+  HWY_INLINE void unpack_planes() {
+    const D d;
+    const auto planes = L::planes(block_);
+    for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+      const auto part = [&](std::uint64_t plane, T bit) HWY_ATTR {
+        std::uint8_t bits[8];  // LoadMaskBits may read 8 bytes
+        plane >>= s;
+        std::memcpy(bits, &plane, sizeof(bits));
+        return hn::IfThenElseZero(hn::LoadMaskBits(d, bits), hn::Set(d, bit));
+      };
+      auto high = part(planes[0], 1);
+      if constexpr (L::kPlanes > 1) high = hn::Or(high, part(planes[1], 2));
+      hn::Store(high, d, high_parts_ + s);
+    }
+  }
   // 12 bit: the high nibbles in the order of the slots. Without a shuffle of the whole block 16
   // slots at a time: those from 16 on are the low halves of the last 4 nibble bytes, then the high
   // halves of all 20.
@@ -187,7 +204,7 @@ class ResidentLanes {
       for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
         const auto halves = own_halves<L>(nibbles_beside<L>(block_, s), s);
         const auto high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(D16(), halves)));
-        hn::Store(hn::And(hn::Or(halves, high), hn::Set(d, T{15})), d, nibbles_ + s);
+        hn::Store(hn::And(hn::Or(halves, high), hn::Set(d, T{15})), d, high_parts_ + s);
       }
       return;
     }
@@ -203,19 +220,19 @@ class ResidentLanes {
       const hn::Repartition<std::uint16_t, decltype(d)> wide;
       return hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(wide, bytes))), low);
     };
-    hn::Store(hn::And(first, low), d, nibbles_);
+    hn::Store(hn::And(first, low), d, high_parts_);
     hn::Store(hn::Or(hn::TableLookupBytesOr0(hn::And(last, low), hn::Load(d, kTail)),
                      hn::TableLookupBytesOr0(high(first), hn::Load(d, kHead))),
-              d, nibbles_ + 16);
+              d, high_parts_ + 16);
     // Slots 32 to 39; what is behind them is loaded too, but does not count.
     static_assert(L::kNibbleRun == 20 && L::kSlots == 40);
-    hn::Store(hn::Zero(d), d, nibbles_ + 32);
-    hn::Store(hn::Zero(d), d, nibbles_ + 48);
-    hn::StoreU(high(last), d, nibbles_ + 28);
+    hn::Store(hn::Zero(d), d, high_parts_ + 32);
+    hn::Store(hn::Zero(d), d, high_parts_ + 48);
+    hn::StoreU(high(last), d, high_parts_ + 28);
   }
 
   const Block& block_;
-  alignas(64) std::uint8_t nibbles_[kNibbles ? 64 : 1];
+  alignas(64) std::uint8_t high_parts_[kHighParts ? 64 : 1];  // of fingerprints, in bytes
 };
 
 // Slots whose residents' low bytes are at most `most`, and free slots.

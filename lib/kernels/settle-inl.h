@@ -172,11 +172,22 @@ HWY_INLINE auto demoted(D d, const Resident* residents) {
   return hn::DemoteTo(d_to, hn::BitCast(signed_d, bits));
 }
 
-// Also overwrites the header: for 8 and 16 bits no detour of the bytes, since a vector that is
+// Bit s: the fingerprint in slot s has this bit.
+template <class L>
+HWY_INLINE std::uint64_t plane_of(const Resident* residents, std::uint32_t bit) {
+  const BlockTag<std::uint32_t> d;
+  std::uint64_t plane = 0;
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+    plane |= bits_of(d, hn::TestBit(hn::LoadU(d, residents + s), hn::Set(d, 1u << bit))) << s;
+  }
+  return plane & L::kAllSlots;
+}
+
+// Also overwrites the header: but for 12 bits no detour of the bytes, since a vector that is
 // loaded soon after its parts were stored waits for them.
 template <class L>
 HWY_INLINE void write_fingerprints(const Resident* residents, Block& block) {
-  using T = hwy::UnsignedFromSize<L::kBits == 16 ? 2 : 1>;
+  using T = Ranks::Phase<L>;
   const BlockTag<std::uint32_t> d;
   const hn::Rebind<T, decltype(d)> d_to;
   const std::size_t step = hn::Lanes(d);
@@ -185,8 +196,12 @@ HWY_INLINE void write_fingerprints(const Resident* residents, Block& block) {
       hn::StoreU(demoted<T, 0>(d, residents + s), d_to, to + s);
     }
   };
-  if constexpr (L::kBits != 12) {
+  if constexpr (L::kForm != Form::bytes_and_nibbles) {
     write(reinterpret_cast<T*>(block.bytes.data()));
+    if constexpr (L::kPlanes == 1) L::set_planes(block, {plane_of<L>(residents, 8), 0});
+    if constexpr (L::kPlanes == 2) {
+      L::set_planes(block, {plane_of<L>(residents, 8), plane_of<L>(residents, 9)});
+    }
   } else {
     alignas(64) T to[128] = {};
     write(to);

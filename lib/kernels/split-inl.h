@@ -1,10 +1,11 @@
 // Per-target: splitting blocks in two, the single pass that makes a filter grow.
 //
 // A block is loaded once and stored twice, masked: what has 1 as the next bit of its fingerprint is
-// kept in the second copy and cleared in the first; the mark is in both. At 12 bits that bit is in
-// the high nibble during the first four doublings, then in the low byte: a mask of the low bytes
-// comes first, and that of the nibbles from it. From kStreamBytes on, more than caches keep, copies
-// are written past them (non-temporal stores): the old content of their lines need not be read.
+// kept in the second copy and cleared in the first; the mark is in both. At 9, 10 and 12 bits that
+// bit is in the high part, a plane or a nibble, during the first doublings, then in the low byte: a
+// mask of the low bytes comes first, and that of the high parts from it. From kStreamBytes on, more
+// than caches keep, copies are written past them (non-temporal stores): the old content of their
+// lines need not be read.
 #if defined(NESTLINE_LIB_KERNELS_SPLIT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_SPLIT_INL_H_
 #undef NESTLINE_LIB_KERNELS_SPLIT_INL_H_
@@ -106,71 +107,146 @@ HWY_INLINE void split_lanes(const Block* from, std::size_t count, std::uint32_t 
   }
 }
 
-// 12 bits, in the four 16-byte quarters of a block: low bytes of slots 0..15, 16..31, 32..39 and
-// nibbles 0..7, nibbles 8..19 and the header.
-template <bool kNibbleDecides, bool kStream>
-HWY_INLINE void split_nibbled(const Block* from, std::size_t count, std::uint32_t next_bit,
-                              Block* to) {
-  static_assert(FilterLayout<12>::kNibbleByte == 40 && FilterLayout<12>::kNibbleRun == 20);
-  const hn::CappedTag<std::uint8_t, 16> d;
-  const auto zero = hn::Zero(d);
-  const auto first = [&](std::size_t bytes)
-                         HWY_ATTR { return hn::VecFromMask(d, hn::FirstN(d, bytes)); };
-  const auto in_4 = first(4);
-  const auto in_8 = first(8);
-  const auto in_12 = first(12);
-  const auto in_13 = first(13);
-  const auto mark = hn::AndNot(in_12, in_13);
-  const auto low_half = hn::Set(d, std::uint8_t{0x0f});
-  const auto low_bit = hn::Set(d, static_cast<std::uint8_t>(1u << next_bit % 8));
-  // Nibble bytes: the low half belongs to slots 0..19, the high half to the others.
-  const auto high_bit = hn::Set(d, static_cast<std::uint8_t>(1u << (next_bit % 8 + 4) % 8));
-  const auto mixed_bit = hn::Or(hn::And(in_4, low_bit), hn::AndNot(in_4, high_bit));
-  const auto test = [&](auto bytes, auto bit)
-                        HWY_ATTR { return hn::VecFromMask(d, hn::Ne(hn::And(bytes, bit), zero)); };
-  for (std::size_t i = 0; i < count; ++i) {
-    BlockCopy copy;
-    const std::uint8_t* const block = readable_block(from[i], copy).bytes.data();
-    const auto a = hn::Load(d, block);
-    const auto b = hn::Load(d, block + 16);
-    const auto c = hn::Load(d, block + 32);
-    const auto e = hn::And(hn::Load(d, block + 48), in_13);
-    // Which low bytes are chosen: all ones, or 0. Only the first 8 bytes of chosen_c count.
-    auto chosen_a = zero;
-    auto chosen_b = zero;
-    auto chosen_c = zero;
+// The others, in the four 16-byte quarters of a block; `b` and `c` are the second and the third. A
+// chooser says which bytes of a quarter belong to the second copy: all ones, or of shared bytes the
+// bits, and 0 for the header.
+using D128 = hn::CappedTag<std::uint8_t, 16>;
+using Quarter = hn::Vec<D128>;
+struct Quarters {
+  Quarter a, b, c, e;
+};
+HWY_INLINE Quarter first_bytes(std::size_t bytes) {
+  const D128 d;
+  return hn::VecFromMask(d, hn::FirstN(d, bytes));
+}
+HWY_INLINE Quarter have_bit(Quarter bytes, Quarter bit) {
+  const D128 d;
+  return hn::VecFromMask(d, hn::Ne(hn::And(bytes, bit), hn::Zero(d)));
+}
+
+// 12 bits: low bytes of slots 0..15, 16..31, 32..39 and nibbles 0..7, nibbles 8..19 and the header.
+template <bool kNibbleDecides>
+class NibbleChooser {
+ public:
+  explicit HWY_INLINE NibbleChooser(std::uint32_t next_bit)
+      : low_bit_(hn::Set(D128(), static_cast<std::uint8_t>(1u << next_bit % 8))),
+        high_bit_(hn::Set(D128(), static_cast<std::uint8_t>(1u << (next_bit % 8 + 4) % 8))) {
+    static_assert(FilterLayout<12>::kNibbleByte == 40 && FilterLayout<12>::kNibbleRun == 20);
+  }
+  HWY_INLINE Quarters operator()(const Block&, const Quarters& of) const {
+    const D128 d;
+    const auto in_4 = first_bytes(4);
+    const auto in_8 = first_bytes(8);
+    const auto in_12 = first_bytes(12);
+    const auto low_half = hn::Set(d, std::uint8_t{0x0f});
+    // Which low bytes are chosen. Only the first 8 bytes of chosen.c count.
+    Quarters chosen;
     if constexpr (kNibbleDecides) {
-      const auto nibbles = hn::CombineShiftRightBytes<8>(d, e, c);            // 0..15
-      const auto for_b = hn::Or(hn::And(in_4, hn::ShiftRightBytes<8>(d, e)),  // 16..19, 0..11
+      // Nibble bytes: the low half belongs to slots 0..19, the high half to the others.
+      const auto mixed_bit = hn::Or(hn::And(in_4, low_bit_), hn::AndNot(in_4, high_bit_));
+      const auto nibbles = hn::CombineShiftRightBytes<8>(d, of.e, of.c);         // 0..15
+      const auto for_b = hn::Or(hn::And(in_4, hn::ShiftRightBytes<8>(d, of.e)),  // 16..19, 0..11
                                 hn::ShiftLeftBytes<4>(d, nibbles));
-      chosen_a = test(nibbles, low_bit);
-      chosen_b = test(for_b, mixed_bit);
-      chosen_c = test(hn::ShiftRightBytes<4>(d, e), high_bit);  // 12..19
+      chosen.a = have_bit(nibbles, low_bit_);
+      chosen.b = have_bit(for_b, mixed_bit);
+      chosen.c = have_bit(hn::ShiftRightBytes<4>(d, of.e), high_bit_);  // 12..19
     } else {
-      chosen_a = test(a, low_bit);
-      chosen_b = test(b, low_bit);
-      chosen_c = test(c, low_bit);
+      chosen.a = have_bit(of.a, low_bit_);
+      chosen.b = have_bit(of.b, low_bit_);
+      chosen.c = have_bit(of.c, low_bit_);
     }
-    chosen_c = hn::And(chosen_c, in_8);
+    chosen.c = hn::And(chosen.c, in_8);
     // The nibbles of the chosen slots: nibble byte s holds those of slots s and 20 + s.
     const auto nibbles_of = [&](auto low, auto high) HWY_ATTR {
       return hn::Or(hn::And(low, low_half), hn::AndNot(low_half, high));
     };
-    chosen_c = hn::Or(chosen_c, nibbles_of(hn::ShiftLeftBytes<8>(d, chosen_a),
-                                           hn::AndNot(in_8, hn::ShiftLeftBytes<4>(d, chosen_b))));
-    const auto chosen_e =
-        hn::And(in_12, nibbles_of(hn::CombineShiftRightBytes<8>(d, chosen_b, chosen_a),
-                                  hn::CombineShiftRightBytes<12>(d, chosen_c, chosen_b)));
+    chosen.c = hn::Or(chosen.c, nibbles_of(hn::ShiftLeftBytes<8>(d, chosen.a),
+                                           hn::AndNot(in_8, hn::ShiftLeftBytes<4>(d, chosen.b))));
+    chosen.e = hn::And(in_12, nibbles_of(hn::CombineShiftRightBytes<8>(d, chosen.b, chosen.a),
+                                         hn::CombineShiftRightBytes<12>(d, chosen.c, chosen.b)));
+    return chosen;
+  }
+
+ private:
+  Quarter low_bit_;
+  Quarter high_bit_;
+};
+
+// 9 and 10 bits: low bytes in the first three quarters and at 9 bits in 4 bytes more, then planes.
+template <class L>
+class PlaneChooser {
+ public:
+  explicit HWY_INLINE PlaneChooser(std::uint32_t next_bit)
+      : plane_(next_bit - 8),
+        low_bit_(hn::Set(D128(), static_cast<std::uint8_t>(1u << next_bit % 8))) {
+    static_assert(L::kPlaneByte >= 48);
+  }
+  HWY_INLINE Quarters operator()(const Block& block, const Quarters& of) const {
+    const D128 d;
+    Quarters chosen;
+    std::uint64_t slots = 0;
+    if (plane_ < L::kPlanes) {
+      slots = L::planes(block)[plane_] & L::kAllSlots;
+      chosen = {masked(slots), masked(slots >> 16), masked(slots >> 32), masked(slots >> 48)};
+    } else {
+      const auto of_e = hn::And(of.e, first_bytes(L::kPlaneByte - 48));
+      chosen = {have_bit(of.a, low_bit_), have_bit(of.b, low_bit_), have_bit(of.c, low_bit_),
+                have_bit(of_e, low_bit_)};
+      const auto bits = [&](Quarter quarter)
+                            HWY_ATTR { return bits_of(d, hn::Ne(quarter, hn::Zero(d))); };
+      slots = bits(chosen.a) | bits(chosen.b) << 16 | bits(chosen.c) << 32 | bits(chosen.e) << 48;
+    }
+    chosen.e = hn::Or(chosen.e, in_planes(slots));
+    return chosen;
+  }
+
+ private:
+  static HWY_INLINE Quarter masked(std::uint64_t bits) {
+    std::uint8_t part[8];  // LoadMaskBits may read 8 bytes
+    std::memcpy(part, &bits, sizeof(part));
+    const D128 d;
+    return hn::VecFromMask(d, hn::LoadMaskBits(d, part));
+  }
+  // The slots' bits where the last quarter has its planes.
+  static HWY_INLINE Quarter in_planes(std::uint64_t slots) {
+    constexpr std::uint32_t kFirst = 8 * (L::kPlaneByte - 48);
+    std::uint64_t low = slots << kFirst;
+    std::uint64_t high = kFirst == 0 ? 0 : slots >> (64 - kFirst) % 64;
+    if constexpr (L::kPlanes > 1) {
+      low |= slots << L::kSlots;
+      high |= slots >> (64 - L::kSlots);
+    }
+    const hn::Repartition<std::uint64_t, D128> d;
+    return hn::BitCast(D128(), hn::InterleaveLower(d, hn::Set(d, low), hn::Set(d, high)));
+  }
+
+  std::uint32_t plane_;  // or a large number
+  Quarter low_bit_;
+};
+
+template <bool kStream, class Chooser>
+HWY_INLINE void split_quarters(const Block* from, std::size_t count, const Chooser& choose,
+                               Block* to) {
+  const D128 d;
+  const auto in_13 = first_bytes(13);
+  const auto mark = hn::AndNot(first_bytes(12), in_13);
+  for (std::size_t i = 0; i < count; ++i) {
+    BlockCopy copy;
+    const Block& block = readable_block(from[i], copy);
+    const auto load = [&](std::size_t byte)
+                          HWY_ATTR { return hn::Load(d, block.bytes.data() + byte); };
+    const Quarters of = {load(0), load(16), load(32), hn::And(load(48), in_13)};
+    const Quarters chosen = choose(block, of);
     std::uint8_t* const low = to[2 * i].bytes.data();
-    put_lanes<kStream>(d, hn::AndNot(chosen_a, a), low);
-    put_lanes<kStream>(d, hn::AndNot(chosen_b, b), low + 16);
-    put_lanes<kStream>(d, hn::AndNot(chosen_c, c), low + 32);
-    put_lanes<kStream>(d, hn::AndNot(chosen_e, e), low + 48);
+    put_lanes<kStream>(d, hn::AndNot(chosen.a, of.a), low);
+    put_lanes<kStream>(d, hn::AndNot(chosen.b, of.b), low + 16);
+    put_lanes<kStream>(d, hn::AndNot(chosen.c, of.c), low + 32);
+    put_lanes<kStream>(d, hn::AndNot(chosen.e, of.e), low + 48);
     std::uint8_t* const high = to[2 * i + 1].bytes.data();
-    put_lanes<kStream>(d, hn::And(chosen_a, a), high);
-    put_lanes<kStream>(d, hn::And(chosen_b, b), high + 16);
-    put_lanes<kStream>(d, hn::And(chosen_c, c), high + 32);
-    put_lanes<kStream>(d, hn::And(hn::Or(chosen_e, mark), e), high + 48);
+    put_lanes<kStream>(d, hn::And(chosen.a, of.a), high);
+    put_lanes<kStream>(d, hn::And(chosen.b, of.b), high + 16);
+    put_lanes<kStream>(d, hn::And(chosen.c, of.c), high + 32);
+    put_lanes<kStream>(d, hn::And(hn::Or(chosen.e, mark), of.e), high + 48);
   }
 }
 
@@ -181,10 +257,12 @@ HWY_INLINE void split_blocks(const Block* from, std::size_t count, std::uint32_t
     split_lanes<std::uint8_t, kStream>(from, count, next_bit, to);
   } else if constexpr (L::kBits == 16) {
     split_lanes<std::uint16_t, kStream>(from, count, next_bit, to);
+  } else if constexpr (L::kPlanes > 0) {
+    split_quarters<kStream>(from, count, PlaneChooser<L>(next_bit), to);
   } else if (next_bit >= 8) {
-    split_nibbled<true, kStream>(from, count, next_bit, to);
+    split_quarters<kStream>(from, count, NibbleChooser<true>(next_bit), to);
   } else {
-    split_nibbled<false, kStream>(from, count, next_bit, to);
+    split_quarters<kStream>(from, count, NibbleChooser<false>(next_bit), to);
   }
 }
 

@@ -3,11 +3,17 @@
 //
 //   byte    0                                                      59 60    61..63
 //    8 bit  | 60 fingerprints of a byte                              | mark | lock, version |
+//    9 bit  | 52 low bytes                | plane of bit 8, 7 bytes, 0 | mark | lock, version |
+//   10 bit  | 48 low bytes                | planes of bits 8 and 9     | mark | lock, version |
 //   12 bit  | 40 low bytes             | 20 bytes of two high nibbles | mark | lock, version |
 //   16 bit  | 30 little-endian halfwords                             | mark | lock, version |
 //   20 bit  | 8 halfwords | 8 values of 40 bits | 8 nibbles          | mark | lock, version |
 //  8 + 4    | 40 fingerprints of a byte | 20 bytes of two deaths     | mark | lock, version |
 // 12 + 4    | 30 halfwords, each a fingerprint and a death           | mark | lock, version |
+//
+// 9 and 10 bit: slot s has its low byte at byte s, and bit 8 + p in bit s of plane p, a
+// little-endian number: one load and two instructions compare a bit of all slots. Planes lie behind
+// the low bytes, one after the other; what is left of byte 58 and byte 59 is 0 at 9 bits.
 //
 // 12 bit: slot s has its low byte at byte s, and its high nibble in byte 40 + s % 20, in the low
 // half for s < 20 and in the high half for the others: a vector compare of either half gives the
@@ -26,7 +32,8 @@
 // (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
 //
 // Other threads may see each store at once (memory_order.h): the header's one; for a slot one at 8,
-// 16 and 12 + 4 bits, two at 12 and 8 + 4; at 20 bits two, and one or two for its value.
+// 16 and 12 + 4 bits, two at 9, 12 and 8 + 4, three at 10; at 20 bits two, and one or two for its
+// value.
 //
 // The low byte of a fingerprint is never 0: so a slot is free when its low byte is 0. Lane j is the
 // slots [j * R, (j + 1) * R). A key has one candidate slot in each lane: these are its bucket.
@@ -43,12 +50,13 @@
 namespace nestline::inline v0_2 {
 
 using internal::ComputedBuckets;
+using internal::FilterSlots;
+using internal::Form;
 using internal::kBlockBytes;
 using internal::kHeaderLock;
 using internal::kHeaderMark;
 using internal::kHeaderVersion;
 using internal::kMarkByte;
-using internal::TurnedBuckets12;
 using internal::TurnedBuckets8;
 
 struct alignas(kBlockBytes) internal::Block {
@@ -86,13 +94,24 @@ using internal::Block;
 static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
               "a mark above the highest class must fit its byte");
 
+// Eight bytes of a block as a number, the first one the lowest.
+constexpr std::uint64_t little_endian(std::uint64_t word) {
+  return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
+}
+inline std::uint64_t word_at(const Block& block, std::size_t byte) {
+  std::uint64_t word;
+  std::memcpy(&word, block.bytes.data() + byte, sizeof(word));
+  return little_endian(word);
+}
+inline void set_word_at(Block& block, std::size_t byte, std::uint64_t word) {
+  word = little_endian(word);
+  std::memcpy(block.bytes.data() + byte, &word, sizeof(word));
+}
+
 // The lowest slot of a set that is not empty.
 inline std::uint32_t first_slot(std::uint64_t slots) {
   return static_cast<std::uint32_t>(std::countr_zero(slots));
 }
-
-// How slots lie in a block; of bytes_and_nibbles the nibble is apart from its byte.
-enum class Form : std::uint8_t { bytes, bytes_and_nibbles, halfwords, maplet };
 
 // A layout's number in files and kernels: its fingerprints' bits, and 32 more if it is expiring.
 constexpr int expiring_layout(int bits) { return 32 + bits; }
@@ -132,25 +151,72 @@ struct LayoutShape : Buckets {
 template <int kBits>
 struct FilterLayout;
 
-template <>
-struct FilterLayout<8> : LayoutShape<TurnedBuckets8<4, 15>, 255> {
-  static constexpr Form kForm = Form::bytes;
-  static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
+// Bytes, and the bits above them in planes.
+template <int kBits>
+struct PlanesLayout : LayoutShape<FilterSlots<kBits>, (255u << kBits) / 256> {
+  using Base = LayoutShape<FilterSlots<kBits>, (255u << kBits) / 256>;
+  using Base::kPlaneByte;
+  using Base::kPlaneBytes;
+  using Base::kPlanes;
+  using Base::kSecondShift;
+  using typename Base::Planes;
+  using typename Base::Value;
+
+  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+    std::uint32_t fingerprint = block.bytes[slot];
+    for (std::uint32_t p = 0; p < kPlanes; ++p) {
+      fingerprint |= (block.bytes[plane_byte(p, slot)] >> slot % 8 & 1u) << (8 + p);
+    }
+    return fingerprint;
+  }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
+    for (std::uint32_t p = 0; p < kPlanes; ++p) {
+      const std::uint32_t bit = fingerprint >> (8 + p) & 1;
+      std::uint8_t& bits = block.bytes[plane_byte(p, slot)];
+      const std::uint32_t others = bits & ~(1u << slot % 8);
+      store_shared(bits, static_cast<std::uint8_t>(others | bit << slot % 8));
+    }
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
   // Stores in the lowest of some free slots. Where there is none, it may change the header's lock
   // and version, which nobody uses then; without a branch, which would be mispredicted.
   NESTLINE_INLINE static void fill(Block& block, std::uint64_t slots, std::uint32_t fingerprint) {
-    set(block, first_slot(slots | std::uint64_t{1} << 63), fingerprint);
+    const std::uint32_t slot = first_slot(slots | std::uint64_t{1} << 63);
+    for (std::uint32_t p = 0; p < kPlanes; ++p) {
+      const std::uint32_t bit = fingerprint >> (8 + p) & std::uint32_t{slots != 0};
+      std::uint8_t& bits = block.bytes[plane_byte(p, slot)];
+      store_shared(bits, static_cast<std::uint8_t>(bits | bit << slot % 8));
+    }
+    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
+  }
+  // The byte with a slot's bit of a plane.
+  static constexpr std::uint32_t plane_byte(std::uint32_t plane, std::uint32_t slot) {
+    return kPlaneByte + plane * kPlaneBytes + slot / 8;
+  }
+  NESTLINE_INLINE static Planes planes(const Block& block) {
+    return Base::planes_of([&](std::size_t byte) { return word_at(block, byte); });
+  }
+  // The same the other way round, of a block that no other thread sees. Bits after the last slot
+  // must be 0.
+  static void set_planes(Block& block, const Planes& planes) {
+    if constexpr (kPlanes == 1) set_word_at(block, kPlaneByte, planes[0]);
+    if constexpr (kPlanes == 2) {
+      set_word_at(block, kPlaneByte, planes[0] | planes[1] << Base::kSlots);
+      set_word_at(block, kMarkByte - 8,
+                  planes[0] >> (Base::kSlots - kSecondShift) | planes[1] << kSecondShift);
+    }
   }
 };
 
-// 40 nibbles in 20 bytes: of the high bits of fingerprints, or of deaths.
-struct Nibbles {
-  static constexpr std::uint32_t kNibbleByte = 40;
-  static constexpr std::uint32_t kNibbleRun = 20;
+template <>
+struct FilterLayout<8> : PlanesLayout<8> {};
+template <>
+struct FilterLayout<9> : PlanesLayout<9> {};
+template <>
+struct FilterLayout<10> : PlanesLayout<10> {};
 
+// 40 nibbles in 20 bytes: of the high bits of fingerprints, or of deaths.
+struct Nibbles : internal::NibbleBytes {
   // Which half of a byte holds a slot's nibble; a branch would be mispredicted every other time.
   static constexpr std::uint32_t nibble_shift(std::uint32_t slot) {
     return ((kNibbleRun - 1 - slot) >> 31) * 4;  // 0 for the first run, 4 for the second
@@ -186,8 +252,7 @@ NESTLINE_INLINE void Nibbles::set_nibble(Block& block, std::uint32_t slot, std::
 }
 
 template <>
-struct FilterLayout<12> : LayoutShape<TurnedBuckets12<4, 10>, 255 * 16>, Nibbles {
-  static constexpr Form kForm = Form::bytes_and_nibbles;
+struct FilterLayout<12> : LayoutShape<FilterSlots<12>, 255 * 16>, Nibbles {
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return nibble(block, slot) << 8 | block.bytes[slot];
   }
@@ -208,8 +273,7 @@ struct FilterLayout<12> : LayoutShape<TurnedBuckets12<4, 10>, 255 * 16>, Nibbles
 };
 
 template <>
-struct FilterLayout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
-  static constexpr Form kForm = Form::halfwords;
+struct FilterLayout<16> : LayoutShape<FilterSlots<16>, 255 * 256> {
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
   }
@@ -248,9 +312,7 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   }
   static Value value(const Block& block, std::uint32_t slot) {
     // Eight bytes from the value's first on are all inside the block.
-    std::uint64_t word;
-    std::memcpy(&word, block.bytes.data() + kValueByte + 5 * std::size_t{slot}, sizeof(word));
-    return to_number(word) & kValueMask;
+    return word_at(block, kValueByte + 5 * std::size_t{slot}) & kValueMask;
   }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value value = 0) {
     set_value(block, slot, value);
@@ -271,13 +333,10 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   }
 
  private:
-  static constexpr std::uint64_t to_number(std::uint64_t word) {
-    return std::endian::native == std::endian::little ? word : __builtin_bswap64(word);
-  }
   static void change_word(Block& block, std::size_t number, std::uint64_t bits,
                           std::uint64_t mask) {
     auto& word = reinterpret_cast<SharedLongword*>(block.bytes.data())[number];
-    store_shared(word, to_number((to_number(word) & ~mask) | bits));
+    store_shared(word, little_endian((little_endian(word) & ~mask) | bits));
   }
 };
 
@@ -288,9 +347,9 @@ template <int kBits>
 struct ExpiringLayout;
 
 template <>
-struct ExpiringLayout<8> : LayoutShape<TurnedBuckets8<4, 10>, 255>, Nibbles {
+struct ExpiringLayout<8> : LayoutShape<internal::ExpiringSlots, 255>, Nibbles {
   static constexpr int kNumber = expiring_layout(8);
-  static constexpr Form kForm = Form::bytes;
+  static_assert(kNumber == internal::ExpiringSlots::kLayout);
   using Value = std::uint32_t;
   static constexpr bool kHasValues = true;
   static constexpr bool kExpires = true;
@@ -328,15 +387,21 @@ struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
 };
 
 // The widths of filters, the smallest first: every list of what there is for each width.
-inline constexpr std::array kWidths = {8, 12, 16};
+inline constexpr std::array kFilterWidths = {8, 9, 10, 12, 16};
+constexpr std::size_t index_of_width(int bits) {  // their number if it is none
+  std::size_t index = 0;
+  while (index < kFilterWidths.size() && kFilterWidths[index] != bits) ++index;
+  return index;
+}
+constexpr bool is_width(int bits) { return index_of_width(bits) < kFilterWidths.size(); }
 
 // Calls `visitor` with the layout of a filter's width.
 template <std::size_t kIndex = 0, typename Visitor>
 constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
-  if constexpr (kIndex + 1 < kWidths.size()) {
-    if (bits != kWidths[kIndex]) return visit_layout<kIndex + 1>(bits, visitor);
+  if constexpr (kIndex + 1 < kFilterWidths.size()) {
+    if (bits != kFilterWidths[kIndex]) return visit_layout<kIndex + 1>(bits, visitor);
   }
-  return visitor(FilterLayout<kWidths[kIndex]>());
+  return visitor(FilterLayout<kFilterWidths[kIndex]>());
 }
 
 // The same for the number of an expiring filter's layout, and for any.
@@ -355,6 +420,11 @@ constexpr decltype(auto) visit_any_layout(int number, Visitor&& visitor) {
 // Slots of a block.
 constexpr std::uint32_t slots_of(int bits) {
   return visit_any_layout(bits, [](auto layout) { return layout.kSlots; });
+}
+
+// The table that a lookup finds buckets in; null if it computes them.
+constexpr const void* bucket_table(int number) {
+  return visit_any_layout(number, [](auto layout) -> const void* { return layout.table(); });
 }
 
 // Most copies of one key.

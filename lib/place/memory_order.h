@@ -1,5 +1,6 @@
 // The memory orders: every access to a block that other threads may use at the same time has a name
-// here, and locking.h explains what each is for. They work on plain bytes in place, through types
+// here or, for what callers inline, in nestline/internal/shared_reads.h, and locking.h explains
+// what each is for. They work on plain bytes in place, through types
 // that may alias them. On x86 loads and stores are plain moves, the exchange is a locked
 // instruction, full_fence is a full fence, and the other fences are no instruction.
 //
@@ -34,21 +35,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__SANITIZE_THREAD__)
-#define NESTLINE_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define NESTLINE_TSAN 1
-#endif
-#endif
-#ifndef NESTLINE_TSAN
-#define NESTLINE_TSAN 0
-#endif
+#include "nestline/internal/shared_reads.h"
 
 namespace nestline::inline v0_2 {
 
 using SharedHalfword [[gnu::may_alias]] = std::uint16_t;
-using SharedWord [[gnu::may_alias]] = std::uint32_t;
+using internal::SharedWord;
 using SharedLongword [[gnu::may_alias]] = std::uint64_t;
 
 // Stores that others may see at once. Release: to see one is to see that its block was locked.
@@ -62,22 +54,12 @@ inline void store_shared(SharedLongword& to, std::uint64_t value) {
   __atomic_store_n(&to, value, __ATOMIC_RELEASE);
 }
 
-// The header before the block is read. Acquire: nothing after it is read earlier.
-inline std::uint32_t load_acquire(const SharedWord& from) {
-  return __atomic_load_n(&from, __ATOMIC_ACQUIRE);
-}
+using internal::load_acquire;  // the header before the block is read
+using internal::load_again;    // and after it was read
 
 // The tick of an expiring filter (aging.h): nothing after it is read earlier.
 inline std::uint64_t load_acquire(const SharedLongword& from) {
   return __atomic_load_n(&from, __ATOMIC_ACQUIRE);
-}
-
-// The header after the block was read. The fence: nothing before it is read later.
-inline std::uint32_t load_again(const SharedWord& from) {
-#if !NESTLINE_TSAN  // there the block was read by acquire loads
-  std::atomic_thread_fence(std::memory_order_acquire);
-#endif
-  return __atomic_load_n(&from, __ATOMIC_RELAXED);
 }
 
 // Nothing after is read before what was read so far, as by a match that needs no second look.

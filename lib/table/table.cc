@@ -241,12 +241,18 @@ bool Table<L, Locks>::contains(const Place& home) const {
 }
 
 template class Table<FilterLayout<8>, NoLocks>;
+template class Table<FilterLayout<9>, NoLocks>;
+template class Table<FilterLayout<10>, NoLocks>;
 template class Table<FilterLayout<12>, NoLocks>;
 template class Table<FilterLayout<16>, NoLocks>;
 template class Table<FilterLayout<8>, OneWriter>;
+template class Table<FilterLayout<9>, OneWriter>;
+template class Table<FilterLayout<10>, OneWriter>;
 template class Table<FilterLayout<12>, OneWriter>;
 template class Table<FilterLayout<16>, OneWriter>;
 template class Table<FilterLayout<8>, BlockLocks>;
+template class Table<FilterLayout<9>, BlockLocks>;
+template class Table<FilterLayout<10>, BlockLocks>;
 template class Table<FilterLayout<12>, BlockLocks>;
 template class Table<FilterLayout<16>, BlockLocks>;
 template class Table<MapletLayout, NoLocks>;

@@ -11,6 +11,7 @@
 
 #include "lib/cluster/key_split.h"
 #include "lib/place/hash.h"
+#include "lib/place/layout.h"
 #include "nestline/filter.h"
 
 namespace nestline::cluster {
@@ -138,7 +139,7 @@ TEST_P(PartsOfWidth, ErrAndFillAsFiltersDo) {
               0.015 * static_cast<double>(least_filter));
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, PartsOfWidth, testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, PartsOfWidth, testing::ValuesIn(kFilterWidths));
 
 // Every kind of key against single hashes.
 template <typename OneKey>

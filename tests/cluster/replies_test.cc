@@ -5,6 +5,7 @@
 #include "lib/cluster/reply.h"
 #include "lib/cluster/slot_map.h"
 #include "lib/cluster/transfer.h"
+#include "lib/place/layout.h"
 #include "lib/redis/value/generation_plan.h"
 #include "tests/cluster/fake_server.h"
 
@@ -192,7 +193,7 @@ TEST(Descriptors, OptionsOutOfBoundsAreRefused) {
 }
 
 TEST(Descriptors, BitsChooseTheWidthOfThePart) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::uint64_t max_capacity : {std::uint64_t{0}, std::uint64_t{1'000'000}}) {
       const Descriptor made =
           describe({.capacity = 1'000'000, .bits = bits, .max_capacity = max_capacity}, 8);

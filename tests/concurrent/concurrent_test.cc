@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "lib/concurrent/reclaim.h"
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/expiring_filter.h"
 #include "nestline/filter.h"
@@ -67,7 +68,7 @@ constexpr std::pair<bool, Writing> kTerms[] = {
 // Somewhat more keys than the capacity, so that filters become full, and copies happen. With far
 // more keys, most of the time would go into searches for room that fail.
 TYPED_TEST(ConcurrentTest, DoesWhatFilterDoes) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::uint64_t capacity : kCapacities) {
       for (const auto& [grows, writing] : kTerms) {
         SCOPED_TRACE(std::to_string(bits) + " bits, capacity " + std::to_string(capacity) +
@@ -95,7 +96,7 @@ TYPED_TEST(ConcurrentTest, DoesWhatFilterDoes) {
 }
 
 TYPED_TEST(ConcurrentTest, GrowsClearsAndMergesAsFilterDoes) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     SCOPED_TRACE(std::to_string(bits) + " bits");
     const Keys<TypeParam> keys(3000);
     FilterPair<TypeParam> pair({.capacity = 100, .bits = bits, .seed = 3}, keys.all(),
@@ -119,7 +120,7 @@ TYPED_TEST(ConcurrentTest, GrowsClearsAndMergesAsFilterDoes) {
 // Long batches: several chunks, growth in the middle of one.
 TYPED_TEST(ConcurrentTest, LongBatches) {
   const Keys<TypeParam> keys(10'011);
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const bool grows : {false, true}) {
       SCOPED_TRACE(std::to_string(bits) + " bits" + (grows ? ", growing" : ""));
       const Options options = {
@@ -153,7 +154,7 @@ TYPED_TEST(ConcurrentTest, SpansOfWrongLengthChangeNothing) {
 const Block* blocks_of(const Filter& filter) { return FilterAccess::blocks(filter).view.blocks; }
 
 TEST(ConcurrentFilterTest, TakesOverAndGivesBackTheMemory) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     Filter filter({.capacity = 1000, .bits = bits, .seed = 4});
     for (std::uint64_t key = 0; key < 700; ++key) ASSERT_TRUE(filter.insert(key));
     const Block* const blocks = blocks_of(filter);
@@ -250,7 +251,7 @@ TEST(ConcurrentFilterTest, GrowsAsOftenAsTheWidthAllows) {
 }
 
 TEST(ConcurrentReaderTest, AnswersAsItsFilter) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     ConcurrentFilter filter({.capacity = 1000, .bits = bits});
     for (std::uint64_t key = 0; key < 1000; ++key) ASSERT_TRUE(filter.insert(key));
     const ConcurrentReader reader = filter.reader();

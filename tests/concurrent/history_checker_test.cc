@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string>
 
+#include "lib/place/layout.h"
 #include "nestline/filter.h"
 #include "tests/concurrent/history.h"
 #include "tests/concurrent/history_runner.h"
@@ -140,7 +141,7 @@ Verdict play_all(std::uint64_t most) {
   Crew crew;
   Verdict all;
   for (std::uint64_t at = 0; at < most; at += kTurn) {
-    for (const int bits : {8, 12, 16}) {
+    for (const int bits : kFilterWidths) {
       for (const Family family : kFamilies) {
         const Verdict verdict =
             play_histories<F>(crew, family, bits, at, std::min(kTurn, most - at));

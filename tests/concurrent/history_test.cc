@@ -23,6 +23,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
 #include "tests/concurrent/history_runner.h"
@@ -83,7 +84,8 @@ std::string parameter_name(const testing::TestParamInfo<std::tuple<int, Family>>
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HistoryTest,
-                         testing::Combine(testing::Values(8, 12, 16), testing::ValuesIn(kFamilies)),
+                         testing::Combine(testing::ValuesIn(kFilterWidths),
+                                          testing::ValuesIn(kFamilies)),
                          parameter_name);
 
 class BrokenProtocol : public testing::TestWithParam<int> {
@@ -256,10 +258,10 @@ TEST_P(InsertBesideErase, TakesTheSlotThatIsLeft) {
   EXPECT_EQ(filter.count(x), most);
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, InsertBesideErase, testing::Values(8, 12, 16));
-INSTANTIATE_TEST_SUITE_P(Widths, BrokenProtocol, testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, InsertBesideErase, testing::ValuesIn(kFilterWidths));
+INSTANTIATE_TEST_SUITE_P(Widths, BrokenProtocol, testing::ValuesIn(kFilterWidths));
 INSTANTIATE_TEST_SUITE_P(Widths, BrokenLookups,
-                         testing::Combine(testing::Values(8, 12, 16),
+                         testing::Combine(testing::ValuesIn(kFilterWidths),
                                           testing::Values(Writing::alone, Writing::many)));
 
 }  // namespace

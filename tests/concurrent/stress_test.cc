@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "lib/filter/sizing.h"
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "tests/concurrent/stress_owner.h"
 #include "tests/support/model.h"
@@ -163,7 +164,7 @@ TYPED_TEST_SUITE(StressTest, KeyTypes);
 TYPED_TEST(StressTest, NearlyFull) {
   constexpr std::uint64_t kBlocks[] = {1, 2, 3, 8, 20, 64};
   const auto time = stress_time(TestFixture::kShare / 2 / (3 * std::size(kBlocks)));
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::uint64_t blocks : kBlocks) {
       SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(blocks) + " blocks");
       const double load = blocks < 4 ? 0.9 : 0.96;
@@ -175,7 +176,7 @@ TYPED_TEST(StressTest, NearlyFull) {
 
 TYPED_TEST(StressTest, SnapshotsAndMergesMeanwhile) {
   const auto time = stress_time(TestFixture::kShare / 4 / 6);
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::uint64_t blocks : {2u, 30u}) {
       SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(blocks) + " blocks");
       stress<TypeParam>(this->of_blocks(bits, blocks), 0.9, Beside::looking, time);
@@ -186,7 +187,7 @@ TYPED_TEST(StressTest, SnapshotsAndMergesMeanwhile) {
 
 TYPED_TEST(StressTest, ThroughGrowth) {
   const auto time = stress_time(TestFixture::kShare / 4 / 6);
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::uint64_t blocks : {1u, 16u}) {
       SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(blocks) + " blocks");
       Options options = this->of_blocks(bits, blocks);
@@ -202,7 +203,7 @@ TEST(StressMore, ThreadsThatExitAndSeveralFilters) {
   using Key = std::uint64_t;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(stress_time(0.06));
   std::vector<ConcurrentFilter> filters;
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     filters.emplace_back(Options{.capacity = 400, .bits = bits, .max_capacity = 1000});
   }
   std::vector<std::unique_ptr<Owner<Key>>> owners;
@@ -242,7 +243,7 @@ TEST(StressMore, OneStoresAUniqueKey) {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(stress_time(0.06));
   std::uint64_t first = 0;
   do {
-    for (const int bits : {8, 12, 16}) {
+    for (const int bits : kFilterWidths) {
       constexpr std::size_t kKeys = 300;
       ConcurrentFilter filter({.capacity = kKeys, .bits = bits, .max_capacity = 3 * kKeys});
       std::vector<std::atomic<int>> stored(kKeys);
@@ -272,7 +273,7 @@ TEST(StressMore, OneStoresAUniqueKey) {
 
 // A full filter soon reports `full` to every writer, and holds at least its capacity.
 TEST(StressMore, AFullFilterAnswersFull) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::uint64_t blocks : {1u, 3u, 8u, 40u}) {
       SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(blocks) + " blocks");
       ConcurrentFilter filter({.capacity = safe_keys(bits, Geometry{blocks, 0}), .bits = bits});
@@ -297,7 +298,7 @@ TEST(StressMore, AFullFilterAnswersFull) {
 
 // Lookups end even beside writers that never leave a block alone, and the other way round.
 TEST(StressMore, ReadersAndWritersBothProceed) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     SCOPED_TRACE(std::to_string(bits) + " bits");
     ConcurrentFilter filter({.capacity = safe_keys(bits, Geometry{1, 0}), .bits = bits});
     constexpr std::uint64_t kQuestions = 3000;

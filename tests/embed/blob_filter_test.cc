@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/embed/lineage.h"
+#include "lib/place/layout.h"
 #include "nestline/io.h"
 
 namespace nestline {
@@ -120,7 +121,7 @@ TEST_P(BlobFilters, PouredSurplusIsDroppedAndStillFound) {
   EXPECT_EQ(next.size(), 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, BlobFilters, ::testing::Values(8, 12, 16),
+INSTANTIATE_TEST_SUITE_P(Widths, BlobFilters, ::testing::ValuesIn(kFilterWidths),
                          [](const auto& param) { return std::to_string(param.param) + "bits"; });
 
 }  // namespace

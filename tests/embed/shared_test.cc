@@ -10,6 +10,7 @@
 
 #include "lib/embed/bytes.h"
 #include "lib/embed/lineage.h"
+#include "lib/place/layout.h"
 #include "tests/support/keys_of_kinds.h"
 
 namespace nestline {
@@ -83,7 +84,7 @@ TEST_P(SharedBlocks, AreZeroWhenEmptied) {
   EXPECT_EQ(shared.size(), keys.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, SharedBlocks, ::testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, SharedBlocks, ::testing::ValuesIn(kFilterWidths));
 
 }  // namespace
 }  // namespace nestline

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <thread>
 
+#include "lib/place/layout.h"
 #include "tests/file/format_tools.h"
 #include "tests/file/io_fixture.h"
 #include "tests/support/errors.h"
@@ -20,7 +21,7 @@ namespace nestline {
 namespace {
 
 TEST_F(IoTest, WhatIsSavedIsLoadedAndMapped) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::uint64_t capacity : {1u, 50u, 3000u, 200'000u}) {
       SCOPED_TRACE(std::to_string(bits) + " bits, capacity " + std::to_string(capacity));
       Filter filter({.capacity = capacity, .bits = bits, .seed = 0x8000000000000001});
@@ -65,7 +66,7 @@ TEST_F(IoTest, LoadedFiltersContinueAsTheOriginalWould) {
 // Through every doubling, as a file, as bytes and mapped. The loaded filter grows as the original
 // does.
 TEST_F(IoTest, GrownFiltersAreKept) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     Filter filter({.capacity = 300, .bits = bits, .max_capacity = 2000, .seed = 6});
     const fs::path file = path("grown");
     std::uint64_t next = 0;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/place/layout.h"
 #include "nestline/io.h"
 #include "tests/file/format_tools.h"
 #include "tests/file/io_fixture.h"
@@ -80,7 +81,7 @@ class MappedFilterTest : public IoTest, public testing::WithParamInterface<int> 
   std::optional<Filter> filter_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Widths, MappedFilterTest, testing::Values(8, 12, 16),
+INSTANTIATE_TEST_SUITE_P(Widths, MappedFilterTest, testing::ValuesIn(kFilterWidths),
                          [](const auto& instance) {
                            return std::to_string(instance.param) + "_bits";
                          });

@@ -15,6 +15,7 @@
 #include <string>
 #include <system_error>
 
+#include "lib/place/layout.h"
 #include "nestline/io.h"
 #include "tests/file/format_tools.h"
 #include "tests/file/io_fixture.h"
@@ -52,7 +53,7 @@ class Giver {
 class StreamTest : public IoTest {};
 
 TEST_F(StreamTest, BytesAreThoseOfFiles) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::uint64_t capacity : {1u, 3000u, 300'000u}) {
       SCOPED_TRACE(std::to_string(bits) + " bits, capacity " + std::to_string(capacity));
       const Filter filter = filled(bits, capacity, capacity * 9 / 10);
@@ -137,7 +138,7 @@ TEST_F(StreamTest, EveryTruncationIsRefused) {
 }
 
 TEST_F(StreamTest, EveryDamagedByteIsRefused) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     Bytes bytes = to_bytes(filled(bits, 100, 90));
     for (std::size_t at = 0; at < bytes.size(); ++at) {
       bytes[at] ^= std::byte(1u << at % 8);

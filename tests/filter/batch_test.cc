@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "lib/place/layout.h"
 #include "tests/support/wrong_lengths.h"
 
 namespace nestline::test {
@@ -20,7 +21,7 @@ TYPED_TEST_SUITE(BatchTest, KeyTypes);
 template <typename Key>
 std::vector<Filter> sample_filters(std::span<const Key> keys) {
   std::vector<Filter> filters;
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     filters.emplace_back(Options{.capacity = keys.size() / 3 + 1, .bits = bits, .seed = 5});
     for (std::size_t i = 0; i < keys.size(); i += 3) EXPECT_TRUE(filters.back().insert(keys[i]));
   }
@@ -99,7 +100,7 @@ TYPED_TEST(BatchTest, SelectionNarrows) {
 
 TYPED_TEST(BatchTest, InsertAndErase) {
   const Keys<TypeParam> keys(5008);
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t length : kLengths) {
       const auto batch = keys.all().subspan(1, length);
       const Options options = {.capacity = length + 1, .bits = bits, .seed = 9};
@@ -126,7 +127,7 @@ TYPED_TEST(BatchTest, InsertAndErase) {
 // A full filter stores what it can, says which, and loses nothing.
 TYPED_TEST(BatchTest, InsertIntoAFullFilter) {
   const Keys<TypeParam> keys(1000);
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     Filter filter({.capacity = 300, .bits = bits});
     std::vector<Outcome> outcomes(1000);
     const std::size_t total = filter.insert(keys.all(), outcomes);

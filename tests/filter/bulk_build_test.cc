@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "lib/place/layout.h"
 #include "tests/filter/accounted_memory.h"
 #include "tests/kernels/each_target.h"
 #include "tests/support/errors.h"
@@ -73,7 +74,7 @@ double second_probes(const Filter& filter) {
 }
 
 class BulkBuild : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Widths, BulkBuild, testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, BulkBuild, testing::ValuesIn(kFilterWidths));
 
 TEST_P(BulkBuild, AnswersAsTheModelAtEveryLoad) {
   const int bits = GetParam();

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "lib/filter/sizing.h"
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "tests/filter/strangers.h"
 #include "tests/support/child_process.h"
@@ -122,7 +123,7 @@ class GrowthTest : public testing::TestWithParam<BitsAndBlocks> {};
 TEST_P(GrowthTest, EveryDoublingOfTheWidth) {
   const auto [bits, bases] = GetParam();
   // Up to here keys that look the same do not fill their slots (safe_keys).
-  const std::uint32_t promised = bits == 8 ? 1 : bits == 12 ? 4 : 8;
+  const std::uint32_t promised = bits <= 9 ? 1 : bits == 10 ? 2 : bits == 12 ? 4 : 8;
   constexpr std::uint64_t kMaxKeys = 600'000;  // the last doublings of 64 blocks stay half empty
   std::mt19937_64 random(bases);
   Exact exact(filter_of_blocks(bits, bases));
@@ -166,7 +167,7 @@ TEST_P(GrowthTest, EveryDoublingOfTheWidth) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, GrowthTest,
-                         testing::Combine(testing::Values(8, 12, 16),
+                         testing::Combine(testing::ValuesIn(kFilterWidths),
                                           testing::Values(1u, 2u, 3u, 7u, 64u)));
 
 class GrowthOfWidthTest : public testing::TestWithParam<int> {};
@@ -245,7 +246,7 @@ TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
   EXPECT_EQ(empty_copy(state)->capacity, filter.capacity());
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, GrowthOfWidthTest, testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, GrowthOfWidthTest, testing::ValuesIn(kFilterWidths));
 
 TEST(Growth, NoMoreThanTheMostBlocks) {
   const Blocks state({16, {kMaxBlocks, 0}, 1, 1}, Storage::allocate(1), 0);

@@ -37,7 +37,7 @@ TYPED_TEST(MemoryTest, SameBytesAsWithout) {
 
 TYPED_TEST(MemoryTest, KeptByWhateverTakesItsPlace) {
   TypeParam memory;
-  Filter filter({.capacity = 1000, .memory = &memory});
+  Filter filter({.capacity = 1000, .bits = 16, .memory = &memory});
   ASSERT_EQ(filter.insert(keys(500)), 500u);
   const std::size_t first = memory.out();
   ASSERT_TRUE(filter.grow());
@@ -51,7 +51,7 @@ TYPED_TEST(MemoryTest, KeptByWhateverTakesItsPlace) {
   for (std::uint64_t key = 0; key < 500; ++key) ASSERT_EQ(moved.count(key), 2u);
 
   // A filter of other memory that is merged into this one leaves its memory behind.
-  Filter other({.capacity = 1000});
+  Filter other({.capacity = 1000, .bits = 16});
   ASSERT_EQ(other.insert(keys(10)), 10u);
   other.grow();
   other.grow();

@@ -4,6 +4,7 @@
 
 #include <numeric>
 
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
 #include "tests/support/errors.h"
@@ -275,7 +276,7 @@ TEST_P(MergeTest, FiltersOfEqualOptionsThatHaveGrown) {
   expect_union(into, one, two);
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, MergeTest, testing::Values(8, 12, 16));
+INSTANTIATE_TEST_SUITE_P(Widths, MergeTest, testing::ValuesIn(kFilterWidths));
 
 TEST(Merge, DifferentFiltersAreRefused) {
   const auto refused = [](Filter into, Filter other, const std::string& part) {

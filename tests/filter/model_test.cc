@@ -6,6 +6,8 @@
 
 #include <random>
 
+#include "lib/place/layout.h"
+
 namespace nestline::test {
 namespace {
 
@@ -154,7 +156,7 @@ TEST_P(ModelTest, ClearForgetsEverything) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Widths, ModelTest,
-                         testing::Combine(testing::Values(8, 12, 16),
+                         testing::Combine(testing::ValuesIn(kFilterWidths),
                                           testing::Values(1, 50, 100, 150, 400, 1000)));
 
 }  // namespace

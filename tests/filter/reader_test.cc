@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "tests/support/keys_of_kinds.h"
 
@@ -20,7 +21,7 @@ TYPED_TEST_SUITE(ReaderTest, Kinds);
 TYPED_TEST(ReaderTest, AnswersAsTheFilterDoes) {
   const Keys<TypeParam> stored(kStored);
   const Keys<TypeParam> strangers(kStrangers, 1'000'000);
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const unsigned growth : {0u, 1u, 3u}) {
       Filter filter({.capacity = kStored >> growth, .bits = bits, .seed = 5});
       while (filter.growth() < growth) ASSERT_TRUE(filter.grow());

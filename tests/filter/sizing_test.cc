@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "lib/filter/blocks.h"
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/maplet.h"
 #include "tests/filter/strangers.h"
@@ -40,7 +41,7 @@ TEST(Sizing, NoKeyIsRefusedBelowTheCapacity) {
   const char* const asked = std::getenv("NESTLINE_CAPACITY_KEYS");
   const std::uint64_t keys = asked != nullptr ? std::stoull(asked) : 3'000'000;
   constexpr std::uint64_t kCapacity = 1'000'000;
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     Filter filter({.capacity = kCapacity, .bits = bits});
     // Refusals would be most frequent at 8 bits.
     const std::uint64_t fillings = (bits == 8 ? keys / 2 : keys / 4) / kCapacity;
@@ -66,7 +67,7 @@ TEST(Sizing, AHardKeyIsStoredAfterAWiderSearch) {
 // A filter at its capacity is as full as wanted, never fuller, and takes no more memory than that.
 TEST(Sizing, LoadIsThatOfTheFullFilter) {
   for (const double load : kLoads) {
-    for (const int bits : {8, 12, 16}) {
+    for (const int bits : kFilterWidths) {
       for (const std::uint64_t capacity : kCapacities) {
         SCOPED_TRACE("load " + std::to_string(load) + ", " + std::to_string(bits) + " bits, for " +
                      std::to_string(capacity));
@@ -148,7 +149,7 @@ TEST(Sizing, BadOptionsAreRefused) {
     expect_refused({.capacity = 1, .fpr = fpr}, "fpr must be above 0 and below 1");
   }
   for (const int bits : {-8, 1, 7, 9, 11, 13, 32}) {
-    expect_refused({.capacity = 1, .bits = bits}, "bits must be 8, 12 or 16");
+    expect_refused({.capacity = 1, .bits = bits}, "bits must be 8, 9, 10, 12 or 16");
   }
   expect_refused({.capacity = 1, .fpr = 0.001, .bits = 8}, "lowest false-positive rate of 8-bit");
   expect_refused({.capacity = 1, .fpr = 0.0001, .bits = 12}, "take more bits");
@@ -181,7 +182,7 @@ TEST(Sizing, ImpossibleGrowthIsRefused) {
   expect_refused(options(1000000, 0.5, 0), "16-bit fingerprints can grow to 1024 times at most");
   expect_refused({.capacity = std::uint64_t{1} << 44, .bits = 8, .max_capacity = 1ull << 48},
                  "max_capacity needs more than 2^40 blocks");
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     EXPECT_NO_THROW(decide_size(options(std::uint64_t{2} << max_growth(bits), 0, bits)));
   }
   EXPECT_NO_THROW(decide_size(options(256, 0, 0)));
@@ -235,11 +236,11 @@ TEST(Sizing, GrowthReachesMaxCapacity) {
 
 // What safe_keys promises for grown filters, filled many times.
 TEST(Sizing, SafeKeysAfterGrowth) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::uint64_t bases : {1u, 2u, 5u, 16u, 60u, 300u}) {
       for (const std::uint32_t growth : {1u, 2u, 4u, 7u}) {
         // Leaving aside keys that look the same.
-        if (growth > (bits == 8 ? 1u : bits == 12 ? 4u : 7u)) continue;
+        if (growth > (bits <= 9 ? 1u : bits == 10 ? 2u : bits == 12 ? 4u : 7u)) continue;
         const Geometry geometry{bases, growth};
         const std::uint64_t keys = safe_keys(bits, geometry);
         const std::uint64_t fillings = std::clamp<std::uint64_t>(150'000 / keys, 1, 1000);
@@ -287,7 +288,7 @@ TEST(Sizing, RateHoldsAtMaxCapacity) {
 }
 
 TEST(Sizing, LoadHoldsWhileTheFilterGrows) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const double load : {0.5, 0.7}) {
       Filter filter({.capacity = 5000, .bits = bits, .max_capacity = 40000, .load = load});
       double fullest = 0;

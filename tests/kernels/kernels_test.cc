@@ -105,14 +105,15 @@ TEST(Kernels, BestTargetIsTheExpectedOne) {
 
 template <class Layout>
 class KernelsTest : public testing::Test {};
-using Layouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>,
-                               ExpiringLayout<8>, ExpiringLayout<12>>;
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
+                               FilterLayout<16>, ExpiringLayout<8>, ExpiringLayout<12>>;
 TYPED_TEST_SUITE(KernelsTest, Layouts);
 
 // Of kernels that expiring filters do not have.
 template <class Layout>
 class FilterKernelsTest : public testing::Test {};
-using FilterLayouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
+using FilterLayouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>,
+                                     FilterLayout<12>, FilterLayout<16>>;
 TYPED_TEST_SUITE(FilterKernelsTest, FilterLayouts);
 
 TYPED_TEST(KernelsTest, TableIsTheForcedTargets) {

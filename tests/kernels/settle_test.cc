@@ -11,7 +11,8 @@ namespace {
 
 template <class Layout>
 class SettleTest : public testing::Test {};
-using SettledLayouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
+using SettledLayouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>,
+                                      FilterLayout<12>, FilterLayout<16>>;
 TYPED_TEST_SUITE(SettleTest, SettledLayouts);
 
 // The most of these buckets that can have a slot each, by one plain search after the other.

@@ -39,7 +39,8 @@ void expect_batch_is_single(const Filter& filter, std::span<const Key> keys) {
 
 template <typename Bits>
 class TargetsTest : public testing::Test {};
-using Widths = testing::Types<std::integral_constant<int, 8>, std::integral_constant<int, 12>,
+using Widths = testing::Types<std::integral_constant<int, 8>, std::integral_constant<int, 9>,
+                              std::integral_constant<int, 10>, std::integral_constant<int, 12>,
                               std::integral_constant<int, 16>>;
 TYPED_TEST_SUITE(TargetsTest, Widths);
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/place/layout.h"
 #include "lib/place/locking.h"
 #include "nestline/parallel.h"
 #include "tests/file/io_fixture.h"
@@ -45,7 +46,7 @@ TYPED_TEST_SUITE(BuildTest, KeyTypes);
 
 TYPED_TEST(BuildTest, HoldsAllKeys) {
   const Keys<TypeParam> keys(3 * kChunk + 17);
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t length : kLengths) {
       for (const int threads : kThreads) {
         SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(length) + " keys, " +
@@ -69,7 +70,7 @@ TYPED_TEST(BuildTest, HoldsAllKeys) {
 // The bytes are those that Filter::build leaves, whatever the number of threads.
 TEST(Build, LeavesTheSameBytesOnAnyNumberOfThreads) {
   const Keys<std::uint64_t> keys(2'000'000);
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t count : {100u, 3000u, 200'000u, 2'000'000u}) {
       const Options options = {.capacity = count, .bits = bits};
       const auto expected = block_bytes(Filter::build(options, keys.first(count)));
@@ -84,7 +85,7 @@ TEST(Build, LeavesTheSameBytesOnAnyNumberOfThreads) {
 }
 
 TEST(Build, FillsSmallFiltersToTheirCapacity) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (std::uint64_t wanted = 1; wanted < 600; wanted += 13) {
       const std::uint64_t capacity = Filter({.capacity = wanted, .bits = bits}).capacity();
       const Keys<std::uint64_t> keys(capacity);
@@ -103,7 +104,7 @@ TEST(Build, CountsCopies) {
       if (copy <= key % 3) keys.push_back(key);
     }
   }
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (const int threads : kThreads) {
       with_threads(threads, [&] {
         const Filter filter = parallel::build({.capacity = 150'000, .bits = bits}, keys);

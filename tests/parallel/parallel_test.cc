@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/place/layout.h"
 #include "tests/file/io_fixture.h"
 #include "tests/parallel/parallel_fixture.h"
 
@@ -65,7 +66,7 @@ void expect_answers(const AnyFilter& filter, KeySpan keys, const Expected& expec
 
 TYPED_TEST(ParallelTest, LookupsInEachFilter) {
   const Keys<TypeParam> keys(kMax);
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     Filter filter = sample_filter(keys.all(), bits);
     save(filter, this->path("filter"));
     const MappedFilter mapped = MappedFilter::open(this->path("filter"));

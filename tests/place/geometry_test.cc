@@ -90,7 +90,8 @@ TEST(Geometry, Vectors) {
 
 template <class Layout>
 class GeometryTest : public testing::Test {};
-using Layouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
+                               FilterLayout<16>>;
 TYPED_TEST_SUITE(GeometryTest, Layouts);
 
 TYPED_TEST(GeometryTest, AlternateIsItsOwnInverse) {

@@ -11,7 +11,8 @@ namespace {
 
 template <class Layout>
 class LayoutTest : public testing::Test {};
-using Layouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
+                               FilterLayout<16>>;
 TYPED_TEST_SUITE(LayoutTest, Layouts);
 
 TYPED_TEST(LayoutTest, SlotsKeepWhatIsStored) {
@@ -91,6 +92,34 @@ TEST(LayoutBytes, Width8) {
   Block block{};
   for (std::uint32_t s = 0; s < 60; ++s) FilterLayout<8>::set(block, s, s + 1);
   for (std::uint32_t s = 0; s < 60; ++s) EXPECT_EQ(block.bytes[s], s + 1);
+}
+
+TEST(LayoutBytes, Width9) {
+  Block block{};
+  FilterLayout<9>::set(block, 0, 0x1bc);
+  FilterLayout<9>::set(block, 1, 0x0ff);
+  FilterLayout<9>::set(block, 51, 0x101);
+  EXPECT_EQ(block.bytes[0], 0xbc);
+  EXPECT_EQ(block.bytes[1], 0xff);
+  EXPECT_EQ(block.bytes[51], 0x01);
+  EXPECT_EQ(block.bytes[52], 0x01);  // bit 0: slot 0
+  EXPECT_EQ(block.bytes[58], 0x08);  // bit 3: slot 51
+  EXPECT_EQ(block.bytes[59], 0);
+}
+
+TEST(LayoutBytes, Width10) {
+  Block block{};
+  FilterLayout<10>::set(block, 0, 0x1bc);
+  FilterLayout<10>::set(block, 9, 0x2ff);
+  FilterLayout<10>::set(block, 47, 0x301);
+  EXPECT_EQ(block.bytes[0], 0xbc);
+  EXPECT_EQ(block.bytes[9], 0xff);
+  EXPECT_EQ(block.bytes[47], 0x01);
+  EXPECT_EQ(block.bytes[48], 0x01);  // bit 8 of slot 0
+  EXPECT_EQ(block.bytes[53], 0x80);  // of slot 47
+  EXPECT_EQ(block.bytes[54], 0);     // bit 9 of slots 0 to 7
+  EXPECT_EQ(block.bytes[55], 0x02);  // of slot 9
+  EXPECT_EQ(block.bytes[59], 0x80);  // of slot 47
 }
 
 TEST(LayoutBytes, Width12) {

@@ -49,7 +49,8 @@ class LockingTest : public testing::Test {
   Table<L, BlockLocks> table_{blocks_.data(), kGeometry, kernels_};
 };
 
-using Layouts = testing::Types<FilterLayout<8>, FilterLayout<12>, FilterLayout<16>>;
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
+                               FilterLayout<16>>;
 TYPED_TEST_SUITE(LockingTest, Layouts);
 
 TYPED_TEST(LockingTest, AChangedBlockGetsANewVersion) {

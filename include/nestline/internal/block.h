@@ -4,7 +4,8 @@
 #define NESTLINE_INTERNAL_BLOCK_H_
 
 #include <cstddef>
-#include <cstdint>
+
+#include "nestline/internal/buckets.h"
 
 namespace nestline::inline v0_2::internal {
 
@@ -14,6 +15,63 @@ inline constexpr std::size_t kMarkByte = 60;
 inline constexpr std::uint32_t kHeaderMark = 0xff;
 inline constexpr std::uint32_t kHeaderLock = 1u << 8;
 inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
+
+// How slots lie in a block; of bytes_and_nibbles the nibble is apart from its byte, and of bytes
+// there may be planes.
+enum class Form : std::uint8_t { bytes, bytes_and_nibbles, halfwords, maplet };
+
+// The slots of a filter's blocks by width: which are a key's bucket, and where their bits are.
+template <int kBits>
+struct FilterSlots;
+
+// Bytes, and the bits above them in planes.
+template <class Buckets>
+struct BytesAndPlanes : Buckets {
+  using Planes = std::array<std::uint64_t, 2>;
+  static constexpr Form kForm = Form::bytes;
+  static constexpr std::uint32_t kPlanes = Buckets::kBits - 8;
+  static constexpr std::uint32_t kPlaneByte = Buckets::kSlots;
+  static constexpr std::uint32_t kPlaneBytes = (Buckets::kSlots + 7) / 8;
+  static constexpr std::uint32_t kSecondShift = 64 - 8 * kPlaneBytes;
+  static_assert(kPlaneByte + kPlanes * kPlaneBytes <= kMarkByte);
+  // Bit s of a plane is slot s's. Bits after the last slot mean nothing. word_at(byte): the eight
+  // bytes of the block from there on, the first one the lowest.
+  template <class WordAt>
+  NESTLINE_INLINE static Planes planes_of(WordAt word_at) {
+    Planes planes = {};
+    // Eight bytes that end before the header: the second plane's begin with the first one's end.
+    if constexpr (kPlanes > 0) planes[0] = word_at(kPlaneByte);
+    if constexpr (kPlanes > 1) planes[1] = word_at(kMarkByte - 8) >> kSecondShift;
+    return planes;
+  }
+};
+
+template <>
+struct FilterSlots<8> : BytesAndPlanes<TurnedBuckets8<4, 15>> {};
+template <>
+struct FilterSlots<9> : BytesAndPlanes<TurnedBuckets<9, 4, 13>> {};
+template <>
+struct FilterSlots<10> : BytesAndPlanes<TurnedBuckets<10, 4, 12>> {};
+
+// 40 nibbles in 20 bytes: those of a byte are kNibbleRun slots apart.
+struct NibbleBytes {
+  static constexpr std::uint32_t kNibbleByte = 40;
+  static constexpr std::uint32_t kNibbleRun = 20;
+};
+
+template <>
+struct FilterSlots<12> : TurnedBuckets<12, 4, 10>, NibbleBytes {
+  static constexpr Form kForm = Form::bytes_and_nibbles;
+};
+// Those of expiring filters of 8 bits. Deaths lie apart from the bytes.
+struct ExpiringSlots : BytesAndPlanes<TurnedBuckets8<4, 10>> {
+  static constexpr int kLayout = 40;
+};
+
+template <>
+struct FilterSlots<16> : ComputedBuckets<16, 5, 6> {
+  static constexpr Form kForm = Form::halfwords;
+};
 
 }  // namespace nestline::inline v0_2::internal
 

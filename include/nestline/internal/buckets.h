@@ -4,6 +4,7 @@
 #define NESTLINE_INTERNAL_BUCKETS_H_
 
 #include <array>
+#include <type_traits>
 
 #include "nestline/internal/home.h"
 
@@ -31,7 +32,10 @@ struct ComputedBuckets {
   static constexpr std::uint32_t kLanes = kLaneCount;
   static constexpr std::uint32_t kSlotsPerLane = kLaneSlots;
   static constexpr std::uint32_t kSlots = kLaneCount * kLaneSlots;
+  static constexpr std::uint32_t kPlanes = 0;
+  using Entry = void;  // it has no table
   static constexpr bool kIsComputed = true;
+  static constexpr const Entry* table() { return nullptr; }
 
   // Fingerprint and phase from the rest of a hash.
   static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
@@ -108,13 +112,21 @@ NESTLINE_INLINE constexpr std::uint64_t turned(std::uint64_t bucket, std::uint32
 }
 
 // 8 bits: a table of 8 KiB holds the buckets that begin a lane, a number turns them: a third.
+// Callers that inline lookups get the table from the library, which they need not compile.
 template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
 struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
   using Computed = ComputedBuckets<8, kLaneCount, kLaneSlots>;
+  using Entry = std::uint64_t;
   static constexpr bool kIsComputed = false;
+  static constexpr const Entry* table() { return kUnturned<Computed>[0].data(); }
+  NESTLINE_INLINE static constexpr std::uint64_t bucket_in(const Entry* table,
+                                                           std::uint32_t fingerprint,
+                                                           std::uint32_t phase) {
+    return turned<Computed>(table[fingerprint], phase);
+  }
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
-    return turned<Computed>(kUnturned<Computed>[0][fingerprint], phase);
+    return bucket_in(table(), fingerprint, phase);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,
@@ -123,27 +135,39 @@ struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
   }
 };
 
-// For each fingerprint, the slots after lane 0 at phase 0.
+// For each fingerprint its bucket at phase 0: of narrow lanes, the slots after lane 0.
 template <class Computed>
-inline constexpr auto kAfterLane0 = [] {
-  std::array<std::uint32_t, std::size_t{1} << Computed::kBits> all{};
+inline constexpr bool kAreNarrow = Computed::kSlots - Computed::kSlotsPerLane <= 32;
+template <class Computed>
+inline constexpr auto kAtPhase0 = [] {
+  using Slots = std::conditional_t<kAreNarrow<Computed>, std::uint32_t, std::uint64_t>;
+  std::array<Slots, std::size_t{1} << Computed::kBits> all{};
   std::uint32_t f = 0;
-  for (std::uint32_t& slots : all) {
-    slots = static_cast<std::uint32_t>(Computed::bucket(f++, 0) >> Computed::kSlotsPerLane);
+  for (Slots& slots : all) {
+    slots = static_cast<Slots>(Computed::bucket(f++, 0) >>
+                               (kAreNarrow<Computed> ? Computed::kSlotsPerLane : 0));
   }
   return all;
 }();
 
-// The same for 12 bits, with a table of 16 KiB. At phase 0 the first slot is in every bucket.
-template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
-struct TurnedBuckets12 : ComputedBuckets<12, kLaneCount, kLaneSlots> {
-  using Computed = ComputedBuckets<12, kLaneCount, kLaneSlots>;
-  static_assert((kLaneCount - 1) * kLaneSlots <= 32);
+// The same for 9, 10 and 12 bits, with tables of 4, 8 and 16 KiB. At phase 0 the first slot is in
+// every bucket.
+template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
+struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
+  using Computed = ComputedBuckets<kWidth, kLaneCount, kLaneSlots>;
+  using Entry = std::conditional_t<kAreNarrow<Computed>, std::uint32_t, std::uint64_t>;
   static constexpr bool kIsComputed = false;
+  static constexpr const Entry* table() { return kAtPhase0<Computed>.data(); }
+  NESTLINE_INLINE static constexpr std::uint64_t bucket_in(const Entry* table,
+                                                           std::uint32_t fingerprint,
+                                                           std::uint32_t phase) {
+    std::uint64_t slots = table[fingerprint];
+    if constexpr (kAreNarrow<Computed>) slots = slots << kLaneSlots | 1;
+    return turned<Computed>(slots, phase);
+  }
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {
-    const std::uint64_t after = kAfterLane0<Computed>[fingerprint];
-    return turned<Computed>(after << kLaneSlots | 1, phase);
+    return bucket_in(table(), fingerprint, phase);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,

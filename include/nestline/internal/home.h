@@ -95,6 +95,9 @@ struct BlocksView {
   const Block* blocks;
   Geometry geometry;
   MixSecrets secrets;  // for integer keys
+  // For lookups in the caller's code: the number of the layout, and its table of buckets.
+  int layout = 0;
+  const void* buckets = nullptr;
 };
 
 }  // namespace nestline::inline v0_2::internal

@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "lib/place/layout.h"
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/generation_plan.h"
 
@@ -63,7 +64,7 @@ struct Family {
 };
 
 TEST(Family, IsOneFilterForErasesAndUnions) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       SCOPED_TRACE(testing::Message() << bits << " bits, seed " << seed);
       std::mt19937_64 random(seed);

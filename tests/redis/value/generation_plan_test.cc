@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lib/place/layout.h"
 #include "tests/support/errors.h"
 
 namespace nestline::redis {
@@ -130,7 +131,7 @@ TEST(GenerationPlan, NextMembersAreHalfOfWhatThereIs) {
 }
 
 TEST(GenerationPlan, RatesDoubleWithEveryDoubling) {
-  for (const int bits : {8, 12, 16}) {
+  for (const int bits : kFilterWidths) {
     for (unsigned growth = 1; growth <= (bits == 8 ? 1U : 4U); ++growth) {
       const auto before = static_cast<double>(rate_when_full(bits, growth - 1));
       EXPECT_NEAR(static_cast<double>(rate_when_full(bits, growth)) / before, 2, 0.15);

@@ -1,0 +1,87 @@
+// Lookups of single keys in the caller's code: what contains and contains_beside of
+// lib/kernels/lookup-inl.h do for the keys that home decides. The library answers for the others.
+// Not for direct use.
+//
+// The test of home's mark comes first, and only behind it whether there was a match: few marks
+// cover a key, so one branch is predicted, and the match is a number that no branch depends on.
+#ifndef NESTLINE_INTERNAL_LOOKUP_HERE_H_
+#define NESTLINE_INTERNAL_LOOKUP_HERE_H_
+
+#include "nestline/internal/match_here.h"
+
+#if NESTLINE_MATCHES_HERE
+
+namespace nestline::inline v0_2::internal {
+inline namespace NESTLINE_TARGET_HERE {
+
+// A key's home block, and the slots of its bucket there that hold its fingerprint.
+template <class L>
+struct AtHome {
+  const unsigned char* block;
+  std::uint32_t low_byte;  // of the fingerprint: a mark from there on covers the key
+  std::uint32_t fingerprint;
+  std::uint32_t phase;
+
+  NESTLINE_INLINE AtHome(const BlocksView& view, std::uint64_t hash) {
+    const Home home = home_block_of(view.geometry, hash);
+    block = reinterpret_cast<const unsigned char*>(view.blocks) + home.block * kBlockBytes;
+    fingerprint = L::fingerprint_of(home.rest);
+    low_byte = fingerprint & 0xff;
+    phase = L::phase_of(home.rest);
+  }
+  [[nodiscard]] NESTLINE_INLINE std::uint64_t matches(const BlocksView& view) const {
+    return match_here<L>(block, fingerprint) & bucket_here<L>(view.buckets, fingerprint, phase);
+  }
+};
+
+// Whether the key with this hash may be in the filter. away(): whether it is in its alternate.
+template <class L, class Away>
+NESTLINE_INLINE bool contains_here(const BlocksView& view, std::uint64_t hash, Away&& away) {
+  const AtHome<L> home(view, hash);
+  const std::uint64_t found = home.matches(view);
+  if (home.low_byte <= home.block[kMarkByte]) [[unlikely]] {
+    if (found == 0) return away();
+  }
+  return found != 0;
+}
+
+// The same beside writers, by R1 to R3 of lib/place/locking.h; library(): its own answer.
+template <class L, class Library>
+NESTLINE_INLINE bool contains_here_beside(const BlocksView& view, std::uint64_t hash,
+                                          Library&& library) {
+  const AtHome<L> home(view, hash);
+  const auto& word = *reinterpret_cast<const SharedWord*>(home.block + kMarkByte);
+  const std::uint32_t header = load_acquire(word);
+  const std::uint64_t found = home.matches(view);
+  const std::uint32_t changes = (load_again(word) ^ header) | (header & kHeaderLock);
+  if constexpr (std::is_same_v<L, ExpiringSlots>) {  // the library finds out whether it is alive
+    if (found != 0) return library();
+  }
+  if (changes != 0 || home.low_byte <= (header & kHeaderMark)) [[unlikely]] {
+    // Of halfwords and of bytes alone a match is a yes at once.
+    constexpr bool kHasSecondParts = L::kForm == Form::bytes_and_nibbles || L::kPlanes > 0;
+    if (found == 0 || (kHasSecondParts && changes != 0)) return library();
+  }
+  return found != 0;
+}
+
+// Calls look with the slots of the layout, or library() where it has no lookups here. The width of
+// a filter stays the same, so the branches are predicted: two instructions for the first width. The
+// empty statement keeps compilers from making a jump through a table of them.
+template <class Look, class Library>
+NESTLINE_INLINE bool look_up_here(int layout, Look&& look, Library&& library) {
+  if (layout == 8) return look(FilterSlots<8>());
+  asm("" : "+r"(layout));
+  if (layout == 9) return look(FilterSlots<9>());
+  if (layout == 10) return look(FilterSlots<10>());
+  if (layout == 12) return look(FilterSlots<12>());
+  if (layout == 16) return look(FilterSlots<16>());
+  return library();
+}
+
+}  // namespace NESTLINE_TARGET_HERE
+}  // namespace nestline::inline v0_2::internal
+
+#endif  // NESTLINE_MATCHES_HERE
+
+#endif  // NESTLINE_INTERNAL_LOOKUP_HERE_H_
