@@ -53,8 +53,8 @@ bool may_contain_one(const Block* blocks, std::uint64_t count, std::uint64_t key
 
 // The batch form of prefetched.h, written out here: its callbacks would not be compiled for the
 // target.
-template <typename Visit>
-HWY_INLINE void each(const Block* blocks, std::uint64_t count, std::span<const std::uint64_t> keys,
+template <typename Fetch, typename Visit>
+HWY_INLINE void each(std::uint64_t count, std::span<const std::uint64_t> keys, const Fetch& fetch,
                      const Visit& visit) {
   constexpr std::size_t kGroup = 64;
   constexpr std::size_t kAhead = 2;
@@ -67,7 +67,7 @@ HWY_INLINE void each(const Block* blocks, std::uint64_t count, std::span<const s
       const std::size_t most = size - g * kGroup < kGroup ? size - g * kGroup : kGroup;
       for (std::size_t i = 0; i < most; ++i) {
         hash[i] = mixed(keys[g * kGroup + i]);
-        __builtin_prefetch(blocks + block_of(hash[i], count));
+        fetch(block_of(hash[i], count));
       }
     }
     if (g < kAhead) continue;
@@ -83,19 +83,56 @@ HWY_INLINE void each(const Block* blocks, std::uint64_t count, std::span<const s
 std::size_t may_contain_batch(const Block* blocks, std::uint64_t count,
                               std::span<const std::uint64_t> keys, std::uint8_t* out) {
   std::size_t hits = 0;
-  each(blocks, count, keys,
-       [&](std::size_t i, std::uint64_t block, std::uint32_t pattern) HWY_ATTR {
-         const bool found = contains(blocks[block], pattern);
-         out[i] = found;
-         hits += found;
-       });
+  each(
+      count, keys, [&](std::uint64_t block) HWY_ATTR { __builtin_prefetch(blocks + block); },
+      [&](std::size_t i, std::uint64_t block, std::uint32_t pattern) HWY_ATTR {
+        const bool found = contains(blocks[block], pattern);
+        out[i] = found;
+        hits += found;
+      });
+  return hits;
+}
+
+std::size_t count_in_any_of(const Block* const* filters, std::size_t filter_count,
+                            std::uint64_t count, std::span<const std::uint64_t> keys) {
+  std::size_t hits = 0;
+  for (const std::uint64_t key : keys) {
+    const std::uint64_t hash = mixed(key);
+    const std::uint64_t at = block_of(hash, count);
+    for (std::size_t f = 0; f < filter_count; ++f) {
+      if (!contains(filters[f][at], static_cast<std::uint32_t>(hash))) continue;
+      ++hits;
+      break;
+    }
+  }
+  return hits;
+}
+
+// The same for several filters of one size: whether any has the key.
+std::size_t may_contain_any(const Block* const* filters, std::size_t filter_count,
+                            std::uint64_t count, std::span<const std::uint64_t> keys,
+                            std::uint8_t* out) {
+  std::size_t hits = 0;
+  each(
+      count, keys,
+      [&](std::uint64_t block) HWY_ATTR {
+        for (std::size_t f = 0; f < filter_count; ++f) __builtin_prefetch(filters[f] + block);
+      },
+      [&](std::size_t i, std::uint64_t block, std::uint32_t pattern) HWY_ATTR {
+        bool found = false;
+        for (std::size_t f = 0; f < filter_count && !found; ++f)
+          found = contains(filters[f][block], pattern);
+        out[i] = found;
+        hits += found;
+      });
   return hits;
 }
 
 void insert_batch(Block* blocks, std::uint64_t count, std::span<const std::uint64_t> keys) {
-  each(blocks, count, keys, [&](std::size_t, std::uint64_t block, std::uint32_t pattern) HWY_ATTR {
-    add(blocks[block], pattern);
-  });
+  each(
+      count, keys, [&](std::uint64_t block) HWY_ATTR { __builtin_prefetch(blocks + block); },
+      [&](std::size_t, std::uint64_t block, std::uint32_t pattern)
+          HWY_ATTR { add(blocks[block], pattern); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -108,6 +145,8 @@ namespace nestline::bench {
 HWY_EXPORT(may_contain_one);
 HWY_EXPORT(may_contain_batch);
 HWY_EXPORT(insert_batch);
+HWY_EXPORT(count_in_any_of);
+HWY_EXPORT(may_contain_any);
 
 bool BlockedBloom::may_contain(std::uint64_t key) const {
   return HWY_DYNAMIC_DISPATCH(may_contain_one)(blocks_.data(), blocks_.size(), key);
@@ -121,6 +160,28 @@ std::size_t BlockedBloom::insert(std::span<const std::uint64_t> keys) {
 std::size_t BlockedBloom::may_contain(std::span<const std::uint64_t> keys,
                                       std::span<std::uint8_t> out) const {
   return HWY_DYNAMIC_DISPATCH(may_contain_batch)(blocks_.data(), blocks_.size(), keys, out.data());
+}
+
+std::size_t BlockedBloom::may_contain_any(std::span<const BlockedBloom* const> filters,
+                                          std::span<const std::uint64_t> keys,
+                                          std::span<std::uint8_t> out) {
+  const std::vector<const BlockedBloom::Block*> blocks = blocks_of(filters);
+  return HWY_DYNAMIC_DISPATCH(may_contain_any)(blocks.data(), blocks.size(),
+                                               filters[0]->blocks_.size(), keys, out.data());
+}
+
+std::size_t BlockedBloom::count_in_any(std::span<const BlockedBloom* const> filters,
+                                       std::span<const std::uint64_t> keys) {
+  const std::vector<const BlockedBloom::Block*> blocks = blocks_of(filters);
+  return HWY_DYNAMIC_DISPATCH(count_in_any_of)(blocks.data(), blocks.size(),
+                                               filters[0]->blocks_.size(), keys);
+}
+
+std::vector<const BlockedBloom::Block*> BlockedBloom::blocks_of(
+    std::span<const BlockedBloom* const> filters) {
+  std::vector<const BlockedBloom::Block*> blocks;
+  for (const BlockedBloom* filter : filters) blocks.push_back(filter->blocks_.data());
+  return blocks;
 }
 
 }  // namespace nestline::bench

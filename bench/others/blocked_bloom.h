@@ -7,6 +7,7 @@
 #ifndef NESTLINE_BENCH_OTHERS_BLOCKED_BLOOM_H_
 #define NESTLINE_BENCH_OTHERS_BLOCKED_BLOOM_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,10 +30,19 @@ class BlockedBloom {
   [[nodiscard]] bool may_contain(std::uint64_t key) const;
   std::size_t insert(std::span<const std::uint64_t> keys);
   std::size_t may_contain(std::span<const std::uint64_t> keys, std::span<std::uint8_t> out) const;
+  void clear() { std::ranges::fill(blocks_, Block{}); }
+  // Which of the keys are in one of the filters, all of one size; returns how many. `each`: key by
+  // key, in the order of the filters, as a program's loop with all of it inlined does it.
+  static std::size_t may_contain_any(std::span<const BlockedBloom* const> filters,
+                                     std::span<const std::uint64_t> keys,
+                                     std::span<std::uint8_t> out);
+  static std::size_t count_in_any(std::span<const BlockedBloom* const> filters,
+                                  std::span<const std::uint64_t> keys);
 
   [[nodiscard]] std::size_t memory_bytes() const { return blocks_.size() * sizeof(Block); }
 
  private:
+  static std::vector<const Block*> blocks_of(std::span<const BlockedBloom* const> filters);
   std::vector<Block, HugePages<Block>> blocks_;
 };
 
