@@ -10,7 +10,8 @@
 //   insert    a tick of new keys in batches of 4096, and advance(); a generation, and rotate()
 //   seen      "was it seen, and remember it": ours is the insert; theirs a lookup and an insert
 //   batch     lookups of absent keys, in batches of 4096
-//   single    of absent keys one by one: ours by may_contain; theirs inlined, the newest first
+//   single    of absent keys one by one, by may_contain
+//   reader    the same by a reader; theirs inlined, the newest first
 //
 // Times are nanoseconds a key, the first quartile of the rounds. Each rotating filter has a third
 // of the keys, so that a key lives in three whole ones at least.
@@ -71,6 +72,13 @@ void in_batches(std::uint64_t count, std::uint64_t& next, Work&& work) {
   }
 }
 
+template <typename Contains>
+std::size_t count(std::span<const std::uint64_t> keys, Contains&& contains) {
+  std::size_t found = 0;
+  for (const std::uint64_t key : keys) found += contains(key);
+  return found;
+}
+
 struct Comparison {
   Comparison(double load, int bits, std::uint64_t keys)
       : ours({.capacity = keys, .bits = bits, .load = load, .seed = 1}),
@@ -118,7 +126,7 @@ void measure(double load, std::size_t bytes, int bits, int rounds) {
   Times unused;
   for (unsigned i = 0; i < 8 * (both.ours.life() + 1); ++i) both.tick(unused);
   for (std::size_t i = 0; i < RotatingBloom::kGenerations; ++i) both.generation(unused, false);
-  Times insert, their_insert, seen, batch, their_batch, single, their_single;
+  Times insert, their_insert, seen, batch, their_batch, single, by_reader, their_single;
   std::size_t hits = 0;
   std::size_t their_hits = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -137,22 +145,24 @@ void measure(double load, std::size_t bytes, int bits, int rounds) {
     ask(their_batch, their_hits,
         [&](auto keys, auto out) { return both.theirs.may_contain(keys, out); });
     ask(single, hits, [&](auto keys, auto) {
-      std::size_t found = 0;
-      for (const std::uint64_t key : keys) found += both.ours.may_contain(key);
-      return found;
+      return count(keys, [&](std::uint64_t key) { return both.ours.may_contain(key); });
+    });
+    ask(by_reader, hits, [&](auto keys, auto) {
+      const ConcurrentReader reader = both.ours.reader();
+      return count(keys, [&](std::uint64_t key) { return reader.may_contain(key); });
     });
     ask(their_single, their_hits,
         [&](auto keys, auto) { return both.theirs.may_contain_each(keys); });
   }
-  const auto percent = [&](std::size_t found) {
-    return 100 * static_cast<double>(found) / (2.0 * rounds * kLookups);
+  const auto percent = [&](std::size_t found, int times) {
+    return 100 * static_cast<double>(found) / (times * static_cast<double>(rounds * kLookups));
   };
   std::printf(
-      "%4.2f %6.2f   %5.2f %5.2f   %6.1f %6.1f %6.1f   %6.1f %6.1f   %6.1f %6.1f   %llu\n", load,
-      static_cast<double>(both.ours.memory_bytes()) * 8 / static_cast<double>(both.capacity),
-      percent(hits), percent(their_hits), insert.quartile(), their_insert.quartile(),
+      "%4.2f %6.2f   %5.2f %5.2f   %6.1f %6.1f %6.1f   %6.1f %6.1f   %6.1f %6.1f %6.1f   %llu\n",
+      load, static_cast<double>(both.ours.memory_bytes()) * 8 / static_cast<double>(both.capacity),
+      percent(hits, 3), percent(their_hits, 2), insert.quartile(), their_insert.quartile(),
       seen.quartile(), batch.quartile(), their_batch.quartile(), single.quartile(),
-      their_single.quartile(), static_cast<unsigned long long>(both.full));
+      by_reader.quartile(), their_single.quartile(), static_cast<unsigned long long>(both.full));
   std::fflush(stdout);
 }
 
@@ -169,7 +179,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::printf(
-      "load bits/key   fpr%%  their  insert  their   seen    batch  their   single  their   "
+      "load bits/key   fpr%%  their  insert  their   seen    batch  their   single reader  their   "
       "full\n");
   std::vector<double> loads = {0.9, 0.85, 0.8, 0.75, 0.7};
   if (argc > 4) loads.clear();

@@ -31,13 +31,16 @@
 namespace nestline::inline v0_2 {
 
 class ConcurrentFilter;
+class ExpiringFilter;
+struct SecondLook;  // private to the library
 
 /// Lookups of single keys in loops: to enter and leave the filter is paid once, not for each key.
 ///
 ///   const nestline::ConcurrentReader reader = filter.reader();
 ///   for (const auto key : keys) hits += reader.may_contain(key);
 ///
-/// Each lookup is linearizable as the filter's own, also when the filter has grown meanwhile.
+/// Each lookup is linearizable as the filter's own, also when the filter has grown meanwhile. An
+/// ExpiringFilter has readers too.
 ///
 /// One thread makes it, uses it and destroys it, before that thread ends and before the filter is
 /// destroyed or moved. Threads that grow, clear, merge or copy a filter, and the first that changes
@@ -48,6 +51,7 @@ class ConcurrentFilter;
 class NESTLINE_EXPORT ConcurrentReader {
  public:
   explicit ConcurrentReader(const ConcurrentFilter& filter) noexcept;  ///< O(1).
+  explicit ConcurrentReader(const ExpiringFilter& filter) noexcept;
   ~ConcurrentReader();
   ConcurrentReader(const ConcurrentReader&) = delete;
   ConcurrentReader& operator=(const ConcurrentReader&) = delete;
@@ -63,7 +67,11 @@ class NESTLINE_EXPORT ConcurrentReader {
         [&]<class L>(L) __attribute__((always_inline)) {
           return internal::contains_here_beside<L>(view, hash.value, library);
         },
-        library);
+        [&]() __attribute__((always_inline)) {
+          using Slots = internal::ExpiringSlots;
+          if (view.layout != Slots::kLayout) return library();
+          return internal::contains_here_beside<Slots>(view, hash.value, library);
+        });
 #else
     return may_contain_one(hash);
 #endif
@@ -71,6 +79,7 @@ class NESTLINE_EXPORT ConcurrentReader {
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
  private:
+  ConcurrentReader(const SecondLook& of, const internal::KeyHasher& hash_of) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
   alignas(void*) unsigned char section_[2 * sizeof(void*)];
   const void* state_;

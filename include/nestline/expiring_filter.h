@@ -25,6 +25,7 @@
 #include <span>
 #include <utility>
 
+#include "nestline/concurrent_filter.h"
 #include "nestline/export.h"
 #include "nestline/filter.h"
 #include "nestline/internal/answers.h"
@@ -102,6 +103,9 @@ class NESTLINE_EXPORT ExpiringFilter {
 
   /// Whether the key may be there and alive.
   [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
+  /// Many lookups by this thread: see ConcurrentReader. While one lives, its thread must not insert
+  /// or sweep, and advance() throws.
+  [[nodiscard]] ConcurrentReader reader() const noexcept;
   /// For how many more ticks it lives at least: it is still found when now() has moved on by so
   /// many. 0: it is not there, or this is its last tick.
   [[nodiscard]] unsigned left(Key key) const noexcept { return left_one(hash_of_(key)); }
@@ -158,6 +162,7 @@ class NESTLINE_EXPORT ExpiringFilter {
 
  private:
   friend struct ExpiringAccess;  // lib/expiring/expiring_state.h
+  friend class ConcurrentReader;
   // A template, so that {} is not taken for a pointer.
   template <internal::OwnerOf<State> Owner>
   explicit ExpiringFilter(Owner state) noexcept

@@ -160,9 +160,12 @@ struct OwnSection {
 }  // namespace
 
 ConcurrentReader::ConcurrentReader(const ConcurrentFilter& filter) noexcept
-    : state_(filter.state_.get()),
-      table_(filter.state_->address_of_table()),
-      hash_of_(filter.hash_of_) {
+    : ConcurrentReader(*filter.state_, filter.hash_of_) {}
+
+ConcurrentReader::ConcurrentReader(const SecondLook& of, const KeyHasher& hash_of) noexcept
+    : state_(&of),
+      table_(static_cast<const ConcurrentFilter::State&>(of).address_of_table()),
+      hash_of_(hash_of) {
   static_assert(sizeof(OwnSection) <= sizeof(section_) && alignof(OwnSection) <= alignof(void*));
   new (section_) OwnSection;
 }

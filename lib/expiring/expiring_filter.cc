@@ -142,6 +142,11 @@ bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
   });
 }
 
+ConcurrentReader::ConcurrentReader(const ExpiringFilter& filter) noexcept
+    : ConcurrentReader(*filter.state_, filter.hash_of_) {}
+
+ConcurrentReader ExpiringFilter::reader() const noexcept { return ConcurrentReader(*this); }
+
 unsigned ExpiringFilter::left_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {

@@ -47,12 +47,8 @@ struct Departed {
   std::vector<std::uint64_t> refused;    // further copies of a key that has the most
 };
 
-template <class L>
 class BulkBlock {
  public:
-  // A block whose keys, as last counted, are at most this many takes leavers of others.
-  static constexpr std::uint32_t kRoomy = L::kSlots - 1;
-
   // `counts`: how many keys each block has. `settling` is the thread's own.
   BulkBlock(const BuildKernels& kernels, const Geometry& geometry, const std::uint8_t* counts,
             Settling& settling, Departed& departed, std::uint64_t block)
@@ -132,9 +128,9 @@ class BulkBlock {
     std::array<Resident, 2 * kMaxSettled> all;
     std::copy_n(slots_.resident, kMaxSettled, all.begin());
     std::copy_n(settling_.newcomer, kMaxSettled, all.begin() + kMaxSettled);
-    const Which departed =
-        let_leave(all.data(), {L::kAllSlots & ~slots_.free, first_bits(settling_.count)},
-                  L::kSlots - free + settling_.count, settling_.count - free, kMaxClass);
+    const Which departed = let_leave(
+        all.data(), {first_bits(kernels_.slots) & ~slots_.free, first_bits(settling_.count)},
+        kernels_.slots - free + settling_.count, settling_.count - free, kMaxClass);
     slots_.release(departed[0]);
     for (std::uint64_t bits = departed[1]; bits != 0;) {
       const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
@@ -147,8 +143,9 @@ class BulkBlock {
 
   // Lets so many residents leave, if the price allows it. Returns how many left.
   std::size_t let_residents_leave(std::size_t wanted) {
-    const std::uint64_t departed = let_leave(slots_.resident, {L::kAllSlots & ~slots_.free, 0},
-                                             L::kSlots, wanted, last_class())[0];
+    const std::uint64_t departed =
+        let_leave(slots_.resident, {first_bits(kernels_.slots) & ~slots_.free, 0}, kernels_.slots,
+                  wanted, last_class())[0];
     slots_.release(departed);
     return static_cast<std::size_t>(std::popcount(departed));
   }
@@ -210,10 +207,10 @@ class BulkBlock {
 
   void make_room_for_own(Resident key, std::uint64_t bucket) {
     bool done = false;
-    slots_.resident[L::kSlots] = key;
-    by_class(slots_.resident, L::kSlots + 1, kWindow, kMaxClass, [&](std::size_t i) {
+    slots_.resident[kernels_.slots] = key;
+    by_class(slots_.resident, kernels_.slots + 1, kWindow, kMaxClass, [&](std::size_t i) {
       std::uint64_t alternate = 0;
-      if (i != L::kSlots) return done = replace(i, key, bucket);
+      if (i != kernels_.slots) return done = replace(i, key, bucket);
       if (!has_roomy_alternate(key, alternate)) return false;
       leave(key, alternate);
       return done = true;
@@ -224,7 +221,7 @@ class BulkBlock {
   // Stores an arrival in place of the resident of the lowest class that can leave, if there is one.
   bool replace_lowest(Resident key, std::uint64_t bucket) {
     bool done = false;
-    by_class(slots_.resident, L::kSlots, kWindow, last_class(),
+    by_class(slots_.resident, kernels_.slots, kWindow, last_class(),
              [&](std::size_t i) { return done = replace(i, key, bucket); });
     return done;
   }
@@ -251,7 +248,8 @@ class BulkBlock {
   }
   bool has_roomy_alternate(Resident key, std::uint64_t& alternate) const {
     alternate = alternate_of_key(key);
-    return counts_[alternate] <= kRoomy && alternate != block_;
+    // A block that had a free slot when its keys were last counted takes leavers of others.
+    return counts_[alternate] < kernels_.slots && alternate != block_;
   }
 
   void leave(Resident key, std::uint64_t alternate) {
@@ -298,7 +296,7 @@ class BulkBlock {
     const std::vector<std::uint32_t> all(pairs.begin(), pairs.end());
     std::size_t stay = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (i >= L::kMaxCopies && all[i - L::kMaxCopies] == all[i]) {
+      if (i >= kernels_.max_copies && all[i - kernels_.max_copies] == all[i]) {
         departed_.refused.push_back(located(block_, all[i]));
       } else if (stay == kMaxSettled) {
         to_leftovers(all[i]);

@@ -29,10 +29,11 @@ static_assert(16384 % kChunk == 0);
 constexpr std::size_t kMinSlice = std::size_t{1} << 18;
 
 // How far arrivals may raise the mark of their block in the first rounds (BulkBlock::add).
-template <class L>
-constexpr std::array<std::uint32_t, 3> kPrices = {10, 20, 30};
-template <>
-constexpr std::array<std::uint32_t, 3> kPrices<FilterLayout<16>> = {16, 40, 255};
+constexpr std::uint32_t price_of(int bits, std::size_t round) {
+  constexpr std::array<std::uint32_t, 3> kPrices = {10, 20, 30}, kWidePrices = {16, 40, 255};
+  if (round >= kPrices.size()) return kSpillClasses;
+  return bits == 16 ? kWidePrices[round] : kPrices[round];
+}
 constexpr std::uint32_t kMaxRounds = 6;
 
 // One key in so many is not worth a round.
@@ -41,14 +42,13 @@ constexpr std::uint64_t kFew = 4096;
 // One key in nine is late in a full filter, unless there are many copies.
 constexpr std::uint64_t kUsuallyLate = 7;
 
-template <class L>
 class BulkBuild {
  public:
   BulkBuild(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, BuildTasks& tasks,
             bool gives_up)
       : state_(state),
         view_(state->view),
-        kernels_(build_kernels(L::kBits)),
+        kernels_(build_kernels(state->bits)),
         keys_(keys),
         outcomes_(outcomes),
         tasks_(tasks),
@@ -63,7 +63,7 @@ class BulkBuild {
             memory_.take(static_cast<std::size_t>(view_.geometry.blocks())))),
         free_(reinterpret_cast<std::uint64_t*>(
             memory_.take(static_cast<std::size_t>(view_.geometry.blocks()) * 8))) {
-    std::fill_n(free_, view_.geometry.blocks(), L::kAllSlots);
+    std::fill_n(free_, view_.geometry.blocks(), (std::uint64_t{1} << kernels_.slots) - 1);
     // More than are late, and than leave, at a load of 95 %.
     const std::size_t late = keys.size() / sort_.ranges() / 8 + 64;
     const std::size_t leavers = keys.size() / sort_.ranges() / 12 + 64;
@@ -85,7 +85,7 @@ class BulkBuild {
     for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
     for_each_range([&](std::size_t range, BuildScratch& scratch) { settle_own(range, scratch); });
     for (std::size_t round = 0; round < kMaxRounds && are_many_leavers(); ++round) {
-      const std::uint32_t price = round < kPrices<L>.size() ? kPrices<L>[round] : kSpillClasses;
+      const std::uint32_t price = price_of(state_->bits, round);
       sort_leavers();
       for_each_range([&](std::size_t range, BuildScratch& scratch) { add(range, price, scratch); });
     }
@@ -212,7 +212,7 @@ class BulkBuild {
     const std::size_t blocks = blocks_of(range);
     for (std::size_t i = 0; i < blocks; ++i) {
       const auto free = static_cast<std::uint32_t>(std::popcount(free_[first + i]));
-      counts_[first + i] = saturated(counts[i] + L::kSlots - free);
+      counts_[first + i] = saturated(counts[i] + kernels_.slots - free);
     }
   }
 
@@ -251,7 +251,7 @@ class BulkBuild {
     }
   }
 
-  BulkBlock<L> block(std::uint64_t number, std::size_t range, BuildScratch& scratch) {
+  BulkBlock block(std::uint64_t number, std::size_t range, BuildScratch& scratch) {
     return {kernels_, view_.geometry, counts_, scratch.block, departed_[range], number};
   }
 
@@ -298,7 +298,7 @@ class BulkBuild {
   std::span<Outcome> outcomes_;
   BuildTasks& tasks_;
   const bool gives_up_;  // as fill_in_bulk does
-  BulkRest<L> rest_;
+  BulkRest rest_;
   std::uint32_t shift_;
   ScratchMemory memory_;
   BlockSort sort_;                            // the keys of a slice, then the leavers of a round
@@ -319,9 +319,7 @@ class OneThread final : public BuildTasks {
 Filter filled(OwnedBlocks state, KeySpan keys, std::span<Outcome> outcomes, BuildTasks& tasks,
               bool gives_up) {
   state->storage.populate();
-  visit_layout(state->bits, [&](auto layout) {
-    BulkBuild<decltype(layout)>(state, keys, outcomes, tasks, gives_up).run();
-  });
+  BulkBuild(state, keys, outcomes, tasks, gives_up).run();
   return FilterAccess::make(std::move(state));
 }
 

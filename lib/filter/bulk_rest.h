@@ -34,7 +34,6 @@ void for_each_located(const BuildKernels& kernels, const BlocksView& view, KeySp
   }
 }
 
-template <class L>
 class BulkRest {
  public:
   // `gives_up`: as fill_in_bulk does.
@@ -68,7 +67,7 @@ class BulkRest {
     }
     if (refused.empty()) return;
     std::size_t i = 0;
-    for_each_located(build_kernels(L::kBits), view_, keys_, state_->seed,
+    for_each_located(build_kernels(state_->bits), view_, keys_, state_->seed,
                      [&](std::span<const std::uint64_t> piece) {
                        for (const std::uint64_t key : piece) {
                          const std::size_t at = i++;
@@ -97,17 +96,21 @@ class BulkRest {
     std::uint64_t block = key >> 20;
     const std::uint32_t growth = state_->view.geometry.growth;
     if (growth != view_.geometry.growth) {
-      const std::uint32_t unused_bits = static_cast<std::uint32_t>(L::kBits) - growth;
+      const std::uint32_t unused_bits = static_cast<std::uint32_t>(state_->bits) - growth;
       block = block >> view_.geometry.growth << growth | fingerprint >> unused_bits;
     }
-    return {block, L::bucket(fingerprint, pair >> 16), fingerprint, pair >> 16};
+    const std::uint32_t phase = pair >> 16;
+    const std::uint64_t bucket =
+        visit_layout(state_->bits, [&](auto layout) { return layout.bucket(fingerprint, phase); });
+    return {block, bucket, fingerprint, phase};
   }
 
   void insert(std::uint64_t key, Departed& departed) {
     if (gives_up_ && has_failed_) return departed.refused.push_back(key);
     for (;;) {
       const Place place = place_of(key);
-      const Outcome outcome = *table().insert(place);
+      const Outcome outcome =
+          *with_table<NoLocks>(*state_, [&](auto& table) { return table.insert(place); });
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
       if (outcomes_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
@@ -119,11 +122,12 @@ class BulkRest {
     }
   }
 
-  [[nodiscard]] Table<L, NoLocks> table() const {
-    return {state_->blocks(), state_->view.geometry, *state_->kernels};
+  // Copies of a key, as a lookup from there counts them.
+  [[nodiscard]] unsigned count(const Place& home) const {
+    return with_table<NoLocks>(*state_, [&](auto& table) { return table.count(home); });
   }
   // Whether a lookup finds a key that has its home in the block where it is located.
-  [[nodiscard]] bool is_found(std::uint64_t key) const { return table().contains(place_of(key)); }
+  [[nodiscard]] bool is_found(std::uint64_t key) const { return count(place_of(key)) != 0; }
 
   // What was stored of keys that look the same: equal pairs, homes in the same two blocks. Their
   // copies are interchangeable, so it is not known who of them was refused.
@@ -145,7 +149,7 @@ class BulkRest {
     const int all = copies(low) + (is_alone ? 0 : copies(high));
     const int most = std::popcount(low.bucket) + (is_alone ? 0 : std::popcount(high.bucket));
     return {static_cast<std::uint64_t>(all),
-            {table().count(low), table().count(high)},
+            {count(low), count(high)},
             all == most ? Outcome::copies : Outcome::full};
   }
 

@@ -52,6 +52,8 @@ struct alignas(64) Settling {
 };
 
 struct BuildKernels {
+  std::uint32_t slots;       // of a block
+  std::uint32_t max_copies;  // of one key
   // The homes of up to kMaxLocated keys, located. `to` has room for kMaxLocated.
   void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        InputKind input, std::uint64_t* to) noexcept;

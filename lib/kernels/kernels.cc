@@ -34,8 +34,8 @@ constexpr FilterKernels filter_kernels() {
 
 template <class L>
 constexpr BuildKernels build_kernels() {
-  return {locate_pairs<L>, complete<L>,   at_most,   place_keys<L>, place_pairs<L>,
-          settle<L>,       settle_one<L>, unpack<L>, pack<L>};
+  return {L::kSlots,      L::kMaxCopies, locate_pairs<L>, complete<L>, at_most, place_keys<L>,
+          place_pairs<L>, settle<L>,     settle_one<L>,   unpack<L>,   pack<L>};
 }
 
 constexpr MapletKernels maplet_kernels() {

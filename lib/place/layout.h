@@ -347,9 +347,9 @@ template <int kBits>
 struct ExpiringLayout;
 
 template <>
-struct ExpiringLayout<8> : LayoutShape<TurnedBuckets8<4, 10>, 255>, Nibbles {
+struct ExpiringLayout<8> : LayoutShape<internal::ExpiringSlots, 255>, Nibbles {
   static constexpr int kNumber = expiring_layout(8);
-  static constexpr Form kForm = Form::bytes;
+  static_assert(kNumber == internal::ExpiringSlots::kLayout);
   using Value = std::uint32_t;
   static constexpr bool kHasValues = true;
   static constexpr bool kExpires = true;

@@ -46,11 +46,13 @@ inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
 inline constexpr std::uint32_t kHopeless = 4;
 
-template <class L, class Locks>
-class SpillPlan {
+// The search. It needs nothing of a lock policy but whether blocks change meanwhile.
+template <class L>
+class SpillSearch {
  public:
-  SpillPlan(const Block* blocks, const Geometry& geometry, const TableKernels& kernels)
-      : blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
+  SpillSearch(const Block* blocks, const Geometry& geometry, const TableKernels& kernels,
+              bool alone)
+      : alone_(alone), blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
 
   // Looks for moves that make room for a newcomer, if there is none; changes nothing.
   bool search(const Place& newcomer) {
@@ -59,33 +61,7 @@ class SpillPlan {
            search(newcomer, kWideTries);
   }
 
-  // Counts the moves that change this block; beside other threads only.
-  void watch(std::uint64_t block) { watched_ = block; }
-
-  // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
-  bool carry_out() {
-    for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
-      const Node& before = nodes_[node->parent];
-      if (!move(before.arrival.block, *node)) return false;
-      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      node = &before;
-    }
-    return true;
-  }
-
-  // Whether room was made in the newcomer's alternate instead of at home.
-  [[nodiscard]] bool newcomer_leaves() const { return newcomer_leaves_; }
-  // How many of its moves have changed the watched block.
-  [[nodiscard]] std::uint32_t changes() const { return changes_; }
-  // Dead slots that it has emptied.
-  [[nodiscard]] std::uint32_t emptied() const { return emptied_; }
-  // The newcomer's way in that block when the moves have been made, if it is known.
-  [[nodiscard]] Way newcomer_way() const {
-    if (!newcomer_leaves_) return home_way_;
-    return nodes_[end_].victim == kNobody ? end_way_ : Way();
-  }
-
- private:
+ protected:
   // In place of a victim's slot: the newcomer itself leaves, and no slot is vacated.
   static constexpr std::uint32_t kNobody = Ranks::kNobody;
 
@@ -95,6 +71,12 @@ class SpillPlan {
     std::uint32_t parent;  // the node whose block it would leave
     std::uint32_t victim;  // the slot that it would leave there, or kNobody
   };
+
+ private:
+  // A block as it stood at one instant.
+  const Block& seen(const Block& block, Block& copy) const {
+    return alone_ ? block : BlockLocks::copy_of(block, copy);
+  }
 
   bool search(const Place& newcomer, int tries) {
     tries_ = tries;
@@ -155,7 +137,7 @@ class SpillPlan {
   bool expand(std::uint32_t i) {
     Block copy;
     const Place& arrival = nodes_[i].arrival;
-    Candidates from(i, arrival, Locks::copy_of(blocks_[arrival.block], copy));
+    Candidates from(i, arrival, seen(blocks_[arrival.block], copy));
     kernels_.rank(from.block, from.ranks);
     from.some = from.ranks.covered | from.ranks.next;
     from.below = from.ranks.below;
@@ -287,7 +269,7 @@ class SpillPlan {
   }
   bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot) {
     Block copy;
-    const Block& block = Locks::copy_of(blocks_[target.block], copy);
+    const Block& block = seen(blocks_[target.block], copy);
     const Way way = kernels_.find_free_way(block, target);
     if (way) end_at(i, target, slot, way);
     return static_cast<bool>(way);
@@ -320,12 +302,78 @@ class SpillPlan {
     node.arrival.bucket = L::bucket(target.fingerprint, target.phase);
   }
 
+  // Whether `block` is node i's or one of those before it.
+  [[nodiscard]] bool in_chain(std::uint32_t i, std::uint64_t block) const {
+    while (i != 0 && nodes_[i].arrival.block != block) i = nodes_[i].parent;
+    return nodes_[i].arrival.block == block;
+  }
+
+  [[nodiscard]] bool is_node(std::uint64_t block) const {
+    return std::any_of(nodes_.begin(), nodes_.begin() + node_count_,
+                       [&](const Node& node) { return node.arrival.block == block; });
+  }
+
+  int tries_ = kTries;
+  std::uint32_t node_count_ = 0;
+  const bool alone_;
+
+ protected:
+  const Block* blocks_;  // changed through Hold
+  Geometry geometry_;
+  const TableKernels& kernels_;
+  std::uint32_t end_ = 0;  // the node that ends the chain
+  Way end_way_;            // of the arrival there, to a free slot
+  Way home_way_;           // of the newcomer at home, to the slot that is vacated for it
+  std::array<Node, most_expanded(kWideTries) + 1> nodes_;
+};
+
+// A search, and its moves.
+template <class L, class Locks>
+class SpillPlan : public SpillSearch<L> {
+ public:
+  SpillPlan(const Block* blocks, const Geometry& geometry, const TableKernels& kernels)
+      : SpillSearch<L>(blocks, geometry, kernels, Locks::kAlone) {}
+
+  // Counts the moves that change this block; beside other threads only.
+  void watch(std::uint64_t block) { watched_ = block; }
+
+  // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
+  bool carry_out() {
+    for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
+      const Node& before = nodes_[node->parent];
+      if (!move(before.arrival.block, *node)) return false;
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      node = &before;
+    }
+    return true;
+  }
+
+  // Whether room was made in the newcomer's alternate instead of at home.
+  [[nodiscard]] bool newcomer_leaves() const { return newcomer_leaves_; }
+  // How many of its moves have changed the watched block.
+  [[nodiscard]] std::uint32_t changes() const { return changes_; }
+  // Dead slots that it has emptied.
+  [[nodiscard]] std::uint32_t emptied() const { return emptied_; }
+  // The newcomer's way in that block when the moves have been made, if it is known.
+  [[nodiscard]] Way newcomer_way() const {
+    if (!newcomer_leaves_) return this->home_way_;
+    return nodes_[end_].victim == kNobody ? end_way_ : Way();
+  }
+
+ private:
+  using SpillSearch<L>::blocks_;
+  using SpillSearch<L>::end_;
+  using SpillSearch<L>::end_way_;
+  using SpillSearch<L>::kNobody;
+  using SpillSearch<L>::nodes_;
+  using typename SpillSearch<L>::Node;
+
   // Moves the node's fingerprint from block `from` to where it arrives.
   bool move(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
     if (node.victim == kNobody) {
       typename Locks::Hold hold(blocks_, from);
-      raise_marks<L>(hold, blocks_, geometry_, from, spill_class(arrival.fingerprint));
+      raise_marks<L>(hold, blocks_, this->geometry_, from, spill_class(arrival.fingerprint));
       count_change(from);
       newcomer_leaves_ = true;
       return true;
@@ -346,10 +394,10 @@ class SpillPlan {
     }
     Way way = &node == &nodes_[end_] ? end_way_ : Way();
     if (!Locks::kAlone && !is_open<L>(target, way)) way = Way();
-    if (!way) way = kernels_.find_free_way(target, arrival);
+    if (!way) way = this->kernels_.find_free_way(target, arrival);
     if (!way) return false;
     Block& source = hold.change(from);
-    raise_marks<L>(hold, blocks_, geometry_, from, spill_class(arrival.fingerprint));
+    raise_marks<L>(hold, blocks_, this->geometry_, from, spill_class(arrival.fingerprint));
     walk<L>(hold.change(arrival.block), way, arrival.fingerprint, L::value(source, node.victim));
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);
@@ -362,30 +410,10 @@ class SpillPlan {
     if constexpr (!Locks::kAlone) changes_ += block == watched_;
   }
 
-  // Whether `block` is node i's or one of those before it.
-  [[nodiscard]] bool in_chain(std::uint32_t i, std::uint64_t block) const {
-    while (i != 0 && nodes_[i].arrival.block != block) i = nodes_[i].parent;
-    return nodes_[i].arrival.block == block;
-  }
-
-  [[nodiscard]] bool is_node(std::uint64_t block) const {
-    return std::any_of(nodes_.begin(), nodes_.begin() + node_count_,
-                       [&](const Node& node) { return node.arrival.block == block; });
-  }
-
-  const Block* blocks_;  // changed through Hold
-  Geometry geometry_;
-  const TableKernels& kernels_;
-  int tries_ = kTries;
   bool newcomer_leaves_ = false;
-  std::uint32_t node_count_ = 0;
   std::uint32_t emptied_ = 0;
   std::uint32_t changes_ = 0;
   std::uint64_t watched_ = ~std::uint64_t{0};  // no block
-  std::uint32_t end_ = 0;                      // the node that ends the chain
-  Way end_way_;                                // of the arrival there, to a free slot
-  Way home_way_;  // of the newcomer at home, to the slot that is vacated for it
-  std::array<Node, most_expanded(kWideTries) + 1> nodes_;
 };
 
 }  // namespace nestline::inline v0_2

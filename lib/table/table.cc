@@ -87,8 +87,8 @@ std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room,
 }
 
 template <class L, class Locks>
-auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool& replaced)
-    -> Result {
+auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool& replaced) -> Result
+    requires(!L::kHasValues) {
   Room room;
   Absence absence;  // of the old key
   const auto find_old = [&] {
@@ -154,7 +154,7 @@ void Table<L, Locks>::prefetch_leavers(const Place& home) const {
 }
 
 template <class L, class Locks>
-bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) {
+bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) requires(!L::kHasValues) {
   if (hint != 0) {
     Hold hold(blocks_, home.block);
     if (L::get(blocks_[home.block], first_slot(hint)) == home.fingerprint) [[likely]] {
@@ -185,20 +185,22 @@ bool Table<L, Locks>::change_copy(const Place& home, Value value, Work&& work) {
 }
 
 template <class L, class Locks>
-bool Table<L, Locks>::erase_value(const Place& home, Value value) {
+bool Table<L, Locks>::erase_value(const Place& home,
+                                  Value value) requires(L::kHasValues && !L::kExpires) {
   return change_copy(home, value, [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
 }
 
 template <class L, class Locks>
-bool Table<L, Locks>::replace_value(const Place& home, Value old_value, Value new_value) {
+bool Table<L, Locks>::replace_value(const Place& home, Value old_value,
+                                    Value new_value) requires(L::kHasValues && !L::kExpires) {
   return change_copy(home, old_value, [&](Block& block, std::uint32_t slot) {
     L::set_value(block, slot, new_value);
   });
 }
 
 template <class L, class Locks>
-std::size_t Table<L, Locks>::values(const Place& home,
-                                    std::span<Value, L::kMaxCopies> values) const {
+std::size_t Table<L, Locks>::values(const Place& home, std::span<Value, L::kMaxCopies> values) const
+    requires(L::kHasValues && !L::kExpires) {
   return read(home, [&](auto& view) {
     std::size_t count = 0;
     const auto take = [&](const Block& block, const Place& place) {

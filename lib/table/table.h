@@ -60,19 +60,22 @@ class Table {
 
   // Clears a copy of the old key and stores the new one, at one instant. `replaced`: whether there
   // was an old one; without it the new key is stored all the same.
-  Result update(const Place& old_home, const Place& new_home, bool& replaced);
+  Result update(const Place& old_home, const Place& new_home,
+                bool& replaced) requires(!L::kHasValues);
   // Clears one copy; false if there is no copy. `hint`: slots of home's bucket that lately held
   // copies.
-  bool erase(const Place& home, std::uint64_t hint = 0);
+  bool erase(const Place& home, std::uint64_t hint = 0) requires(!L::kHasValues);
 
-  // For layouts with values.
+  // For maplets.
 
   // Clears one copy that has this value, or gives it another; false if there is none.
-  bool erase_value(const Place& home, Value value);
-  bool replace_value(const Place& home, Value old_value, Value new_value);
+  bool erase_value(const Place& home, Value value) requires(L::kHasValues && !L::kExpires);
+  bool replace_value(const Place& home, Value old_value,
+                     Value new_value) requires(L::kHasValues && !L::kExpires);
   // The values of all copies, at home and in the alternate, into the front of `values`. Returns how
   // many there are. The kernel is faster while no writer is near.
-  std::size_t values(const Place& home, std::span<Value, L::kMaxCopies> values) const;
+  std::size_t values(const Place& home, std::span<Value, L::kMaxCopies> values) const
+      requires(L::kHasValues && !L::kExpires);
 
   // For both.
 

@@ -61,9 +61,12 @@ class ExpiringModelTest : public testing::TestWithParam<Play> {
     std::vector<std::uint8_t> found(keys.size());
     const std::size_t total = filter_.may_contain(keys, found);
     EXPECT_EQ(total, static_cast<std::size_t>(std::count(found.begin(), found.end(), 1)));
+    const ConcurrentReader reader = filter_.reader();
     for (const std::uint64_t key : keys) {
       check_answer(key, found[key] != 0);
       check_answer(key, filter_.may_contain(key));
+      check_answer(key, reader.may_contain(key));
+      check_answer(key, reader.may_contain(reader.prepare(key)));
       const unsigned left = filter_.left(key) + 1;
       ASSERT_GE(left, model_.least(key));
       ASSERT_LE(left, std::max(1u, model_.most(key)));

@@ -270,7 +270,8 @@ class ExpiringStage {
     one.start = tickets_.draw();
     switch (one.act) {
       case Act::may_contain:
-        one.answer = filter_->may_contain(key);
+        one.answer =
+            one.key % 2 == 0 ? filter_->may_contain(key) : filter_->reader().may_contain(key);
         break;
       case Act::left:
         one.answer = filter_->left(key);

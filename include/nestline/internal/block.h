@@ -63,6 +63,11 @@ template <>
 struct FilterSlots<12> : TurnedBuckets<12, 4, 10>, NibbleBytes {
   static constexpr Form kForm = Form::bytes_and_nibbles;
 };
+// Those of expiring filters of 8 bits. Deaths lie apart from the bytes.
+struct ExpiringSlots : BytesAndPlanes<TurnedBuckets8<4, 10>> {
+  static constexpr int kLayout = 40;
+};
+
 template <>
 struct FilterSlots<16> : ComputedBuckets<16, 5, 6> {
   static constexpr Form kForm = Form::halfwords;

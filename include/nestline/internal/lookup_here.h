@@ -54,6 +54,9 @@ NESTLINE_INLINE bool contains_here_beside(const BlocksView& view, std::uint64_t 
   const std::uint32_t header = load_acquire(word);
   const std::uint64_t found = home.matches(view);
   const bool changed = load_again(word) != header;
+  if constexpr (std::is_same_v<L, ExpiringSlots>) {  // the library finds out whether it is alive
+    if (found != 0) return library();
+  }
   // A lock is above every low byte.
   if (changed || home.low_byte <= (header & (kHeaderLock | kHeaderMark))) [[unlikely]] {
     // Of halfwords and of bytes alone a match is a yes at once.
