@@ -83,10 +83,10 @@ bool may_contain_one(const std::uint32_t* words, std::uint64_t blocks, std::size
 }
 
 // The batch form of prefetched.h, written out here: its callbacks would not be compiled for the
-// target.
-template <class Bits, typename Words, typename Visit>
-HWY_INLINE void each(Words* words, std::uint64_t blocks, std::size_t bits,
-                     std::span<const std::uint64_t> keys, const Visit& visit) {
+// target. visit(i, block, bits) for each key.
+template <class Bits, typename Fetch, typename Visit>
+HWY_INLINE void each(std::uint64_t blocks, std::size_t bits, std::span<const std::uint64_t> keys,
+                     const Fetch& fetch, const Visit& visit) {
   constexpr std::size_t kGroup = 64;
   constexpr std::size_t kAhead = 2;
   std::uint64_t hashes[kAhead + 1][kGroup];
@@ -98,7 +98,7 @@ HWY_INLINE void each(Words* words, std::uint64_t blocks, std::size_t bits,
       const std::size_t most = size - g * kGroup < kGroup ? size - g * kGroup : kGroup;
       for (std::size_t i = 0; i < most; ++i) {
         hash[i] = mixed(keys[g * kGroup + i]);
-        __builtin_prefetch(words + block_of(hash[i], blocks) * Bits::kWords);
+        fetch(block_of(hash[i], blocks) * Bits::kWords);
       }
     }
     if (g < kAhead) continue;
@@ -106,7 +106,7 @@ HWY_INLINE void each(Words* words, std::uint64_t blocks, std::size_t bits,
     const std::uint64_t* const hash = hashes[(g - kAhead) % (kAhead + 1)];
     const std::size_t most = size - first < kGroup ? size - first : kGroup;
     for (std::size_t i = 0; i < most; ++i) {
-      visit(first + i, words + block_of(hash[i], blocks) * Bits::kWords,
+      visit(first + i, block_of(hash[i], blocks) * Bits::kWords,
             Bits(static_cast<std::uint32_t>(hash[i]), bits));
     }
   }
@@ -116,26 +116,65 @@ template <class Bits>
 std::size_t may_contain_batch(const std::uint32_t* words, std::uint64_t blocks, std::size_t bits,
                               std::span<const std::uint64_t> keys, std::uint8_t* out) {
   std::size_t hits = 0;
-  each<Bits>(words, blocks, bits, keys,
-             [&](std::size_t i, const std::uint32_t* block, const Bits& wanted) HWY_ATTR {
-               const bool found = contains(block, wanted);
-               out[i] = found;
-               hits += found;
-             });
+  each<Bits>(
+      blocks, bits, keys, [&](std::size_t at) HWY_ATTR { __builtin_prefetch(words + at); },
+      [&](std::size_t i, std::size_t at, const Bits& wanted) HWY_ATTR {
+        const bool found = contains(words + at, wanted);
+        out[i] = found;
+        hits += found;
+      });
+  return hits;
+}
+
+template <class Bits>
+std::size_t count_in_any(std::span<const std::uint32_t* const> filters, std::uint64_t blocks,
+                         std::size_t bits, std::span<const std::uint64_t> keys) {
+  std::size_t hits = 0;
+  for (const std::uint64_t key : keys) {
+    const std::uint64_t hash = mixed(key);
+    const std::size_t at = block_of(hash, blocks) * Bits::kWords;
+    for (const std::uint32_t* const words : filters) {
+      if (!contains(words + at, Bits(static_cast<std::uint32_t>(hash), bits))) continue;
+      ++hits;
+      break;
+    }
+  }
+  return hits;
+}
+
+// The same for several filters of one size: whether any has the key.
+template <class Bits>
+std::size_t may_contain_any(std::span<const std::uint32_t* const> filters, std::uint64_t blocks,
+                            std::size_t bits, std::span<const std::uint64_t> keys,
+                            std::uint8_t* out) {
+  std::size_t hits = 0;
+  each<Bits>(
+      blocks, bits, keys,
+      [&](std::size_t at) HWY_ATTR {
+        for (const std::uint32_t* const words : filters) __builtin_prefetch(words + at);
+      },
+      [&](std::size_t i, std::size_t at, const Bits& wanted) HWY_ATTR {
+        bool found = false;
+        for (std::size_t f = 0; f < filters.size() && !found; ++f) {
+          found = contains(filters[f] + at, wanted);
+        }
+        out[i] = found;
+        hits += found;
+      });
   return hits;
 }
 
 template <class Bits>
 void insert_batch(std::uint32_t* words, std::uint64_t blocks, std::size_t bits,
                   std::span<const std::uint64_t> keys) {
-  each<Bits>(words, blocks, bits, keys,
-             [](std::size_t, std::uint32_t* block, const Bits& wanted)
-                 HWY_ATTR { add(block, wanted); });
+  each<Bits>(
+      blocks, bits, keys, [&](std::size_t at) HWY_ATTR { __builtin_prefetch(words + at); },
+      [&](std::size_t, std::size_t at, const Bits& wanted) HWY_ATTR { add(words + at, wanted); });
 }
 
 template <class Bits>
 inline constexpr Kernels kKernels = {may_contain_one<Bits>, may_contain_batch<Bits>,
-                                     insert_batch<Bits>};
+                                     may_contain_any<Bits>, count_in_any<Bits>, insert_batch<Bits>};
 
 const Kernels* kernels_of(Shape shape) {
   if (shape.bits == 0) return &kKernels<InEachWord>;
@@ -156,6 +195,27 @@ BlockedBloom::BlockedBloom(std::size_t bytes, Shape shape)
       blocks_(bytes / shape.block_bytes),
       words_(blocks_ * shape.block_bytes / sizeof(std::uint32_t)),
       kernels_(HWY_DYNAMIC_DISPATCH(kernels_of)(shape)) {}
+
+std::size_t BlockedBloom::may_contain_any(std::span<const BlockedBloom* const> filters,
+                                          std::span<const std::uint64_t> keys,
+                                          std::span<std::uint8_t> out) {
+  const BlockedBloom& one = *filters[0];
+  return one.kernels_->may_contain_any(words_of(filters), one.blocks_, one.shape_.bits, keys,
+                                       out.data());
+}
+
+std::size_t BlockedBloom::count_in_any(std::span<const BlockedBloom* const> filters,
+                                       std::span<const std::uint64_t> keys) {
+  const BlockedBloom& one = *filters[0];
+  return one.kernels_->count_in_any(words_of(filters), one.blocks_, one.shape_.bits, keys);
+}
+
+std::vector<const std::uint32_t*> BlockedBloom::words_of(
+    std::span<const BlockedBloom* const> filters) {
+  std::vector<const std::uint32_t*> words;
+  for (const BlockedBloom* filter : filters) words.push_back(filter->words_.data());
+  return words;
+}
 
 }  // namespace nestline::bench
 #endif

@@ -12,6 +12,7 @@
 #ifndef NESTLINE_BENCH_OTHERS_BLOCKED_BLOOM_H_
 #define NESTLINE_BENCH_OTHERS_BLOCKED_BLOOM_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -44,6 +45,15 @@ class BlockedBloom {
   std::size_t may_contain(std::span<const std::uint64_t> keys, std::span<std::uint8_t> out) const {
     return kernels_->may_contain(words_.data(), blocks_, shape_.bits, keys, out.data());
   }
+  void clear() { std::ranges::fill(words_, 0u); }
+  // Which of the keys are in one of the filters, all of one shape and size; returns how many.
+  // count_in_any: key by key, in the order of the filters, as a program's loop with all of it
+  // inlined does it.
+  static std::size_t may_contain_any(std::span<const BlockedBloom* const> filters,
+                                     std::span<const std::uint64_t> keys,
+                                     std::span<std::uint8_t> out);
+  static std::size_t count_in_any(std::span<const BlockedBloom* const> filters,
+                                  std::span<const std::uint64_t> keys);
 
   [[nodiscard]] std::size_t memory_bytes() const { return words_.size() * sizeof(words_[0]); }
 
@@ -52,10 +62,16 @@ class BlockedBloom {
     bool (*may_contain_one)(const std::uint32_t*, std::uint64_t, std::size_t, std::uint64_t);
     std::size_t (*may_contain)(const std::uint32_t*, std::uint64_t, std::size_t,
                                std::span<const std::uint64_t>, std::uint8_t*);
+    std::size_t (*may_contain_any)(std::span<const std::uint32_t* const>, std::uint64_t,
+                                   std::size_t, std::span<const std::uint64_t>, std::uint8_t*);
+    std::size_t (*count_in_any)(std::span<const std::uint32_t* const>, std::uint64_t, std::size_t,
+                                std::span<const std::uint64_t>);
     void (*insert)(std::uint32_t*, std::uint64_t, std::size_t, std::span<const std::uint64_t>);
   };
 
  private:
+  static std::vector<const std::uint32_t*> words_of(std::span<const BlockedBloom* const> filters);
+
   Shape shape_;
   std::uint64_t blocks_;
   std::vector<std::uint32_t, HugePages<std::uint32_t>> words_;

@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "bench/others/blocked_bloom.h"
 
@@ -24,48 +23,32 @@ class RotatingBloom {
                  BlockedBloom(bytes / kGenerations), BlockedBloom(bytes / kGenerations)} {}
 
   void insert(std::span<const std::uint64_t> keys) { filters_[newest_].insert(keys); }
-  // Each generation is asked for what the newer ones do not have.
+  // One block of each generation is fetched; the newest is asked first.
   std::size_t may_contain(std::span<const std::uint64_t> keys, std::span<std::uint8_t> out) const {
-    std::size_t found = filters_[newest_].may_contain(keys, out);
-    std::vector<std::uint64_t>& rest = rest_;
-    std::vector<std::size_t>& place = place_;
-    rest.clear();
-    place.clear();
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (out[i] != 0) continue;
-      rest.push_back(keys[i]);
-      place.push_back(i);
-    }
-    for (std::size_t age = 1; age < kGenerations && !rest.empty(); ++age) {
-      const BlockedBloom& filter = filters_[(newest_ + kGenerations - age) % kGenerations];
-      answers_.resize(rest.size());
-      found += filter.may_contain(rest, answers_);
-      std::size_t left = 0;
-      for (std::size_t i = 0; i < rest.size(); ++i) {
-        out[place[i]] = answers_[i];
-        rest[left] = rest[i];
-        place[left] = place[i];
-        left += answers_[i] == 0;
-      }
-      rest.resize(left);
-      place.resize(left);
-    }
-    return found;
+    return BlockedBloom::may_contain_any(newest_first(), keys, out);
+  }
+  // How many of the keys it has, key by key.
+  [[nodiscard]] std::size_t may_contain_each(std::span<const std::uint64_t> keys) const {
+    return BlockedBloom::count_in_any(newest_first(), keys);
   }
   void rotate() {
     newest_ = (newest_ + 1) % kGenerations;
-    filters_[newest_] = BlockedBloom(filters_[newest_].memory_bytes());
+    filters_[newest_].clear();
   }
   [[nodiscard]] std::size_t memory_bytes() const {
     return kGenerations * filters_[0].memory_bytes();
   }
 
  private:
+  [[nodiscard]] std::array<const BlockedBloom*, kGenerations> newest_first() const {
+    std::array<const BlockedBloom*, kGenerations> all;
+    for (std::size_t age = 0; age < kGenerations; ++age) {
+      all[age] = &filters_[(newest_ + kGenerations - age) % kGenerations];
+    }
+    return all;
+  }
   std::array<BlockedBloom, kGenerations> filters_;
   std::size_t newest_ = 0;
-  mutable std::vector<std::uint64_t> rest_;
-  mutable std::vector<std::size_t> place_;
-  mutable std::vector<std::uint8_t> answers_;
 };
 
 }  // namespace nestline::bench

@@ -37,7 +37,7 @@ typedef struct nestline_expiring_options {
   uint64_t capacity;   ///< Keys alive at once: those of a whole life and one tick; at least 1.
   uint64_t seed;       ///< Seeds the hash of integers and bytes; stored with the filter.
   double fpr;          ///< Wanted false-positive rate; 0: 0.02, or what `bits` has.
-  double load;         ///< How full it is at its capacity, 0.5 to 0.95; 0: 0.9.
+  double load;         ///< How full it is at its capacity, 0.5 to 0.95; 0: 0.8.
   int bits;            ///< Fingerprint width: 8 or 12; 0: the one that suits fpr.
   unsigned life;       ///< Ticks that a key lives at least, 1 to 14; 0: 14.
 } nestline_expiring_options;

@@ -19,37 +19,45 @@ template <class Locks>
 std::size_t renew_some(State& state, const Blocks& table, const Inputs& inputs, unsigned life,
                        std::size_t first, batch::Record& record) {
   const auto renew = state.kernels.renew_batch.with<Locks>();
+  const bool is_large = table.view.geometry.blocks() >= batch::kLargeBlocks;
   return with_expiring_table<Locks>(table, [&](auto& blocks) {
     using AnyTable = std::remove_cvref_t<decltype(blocks)>;
     std::int64_t added = 0;
+    std::uint32_t emptied = 0;
     std::size_t taken = 0;
     bool overtaken = false;
-    std::array<Renewal, batch::kPiece> renewals;
+    std::array<Renewal, kMaxLocated> renewals;
     for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, state.kernels, table.view, inputs);
          !overtaken && groups.next();) {
+      std::size_t done = 0;
       for (std::size_t i = 0; !overtaken && i < groups.size(); i += batch::kPiece) {
         const std::span<const Place> homes =
             groups.visit(i, std::min(batch::kPiece, groups.size() - i));
-        for (std::size_t at = 0; at < homes.size(); ++at) {
-          const std::size_t decided =
-              renew(table.view.blocks, homes.data() + at, homes.size() - at, life, renewals.data());
-          for (std::size_t j = 0; j < decided; ++j) {
-            added += renewals[j] == Renewal::stored;
-            record.add(first + taken++, outcome_of(renewals[j]));
+        if (is_large) {
+          for (const Place& home : groups.ahead(i + batch::kPiece, batch::kPiece)) {
+            blocks.prefetch_others(home);
           }
-          at += decided;
-          if (at == homes.size()) break;
-          const std::optional<Outcome> outcome = blocks.renew(homes[at], life);
+        }
+        for (;;) {
+          const std::size_t at = done - i;
+          done += renew(table.view.blocks, table.view.geometry, homes.data() + at,
+                        homes.size() - at, life, renewals.data() + done, emptied);
+          if (done == i + homes.size()) break;
+          const std::optional<Outcome> outcome = blocks.renew(homes[done - i], life);
           overtaken = !outcome;
           if (overtaken) break;
-          added += *outcome == Outcome::stored;
-          record.add(first + taken++, *outcome);
+          renewals[done++] = renewal_of(*outcome);
         }
       }
+      for (std::size_t i = 0; i < done; ++i) {
+        added += renewals[i] == Renewal::stored;
+        record.add(first + taken + i, outcome_of(renewals[i]));
+      }
+      taken += done;
       state.count_inserts<Locks>(table, static_cast<std::uint32_t>(groups.size()));
     }
     // Also lets all threads see what was stored (locking.h, W7).
-    state.keys.add<Locks>(added - std::int64_t{blocks.emptied()});
+    state.keys.add<Locks>(added - std::int64_t{emptied} - std::int64_t{blocks.emptied()});
     return taken;
   });
 }

@@ -99,27 +99,27 @@ KeyHasher ExpiringFilter::hasher(const State& state) noexcept { return state.has
 Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
   State& state = *state_;
   life = std::clamp(life, 1u, state.life);
+  std::int64_t added = 0;  // slots in use
   const auto first_try = [&]<class Locks>(const Blocks& table, Locks) {
-    return state.kernels.renew.with<Locks>()(table.view.blocks, table.view.geometry, key.value,
-                                             life);
+    std::uint32_t emptied = 0;
+    const Renewal tried = state.kernels.renew.with<Locks>()(table.view.blocks, table.view.geometry,
+                                                            key.value, life, emptied);
+    added = (tried == Renewal::stored) - std::int64_t{emptied};
+    return tried;
   };
   Renewal renewal = Renewal::undecided;
   const bool decided = state.try_alone([&](const Blocks& table) {
     renewal = first_try(table, OneWriter());
     if (renewal == Renewal::undecided) return false;
-    if (renewal == Renewal::stored) state.keys.add<OneWriter>(1);
+    if (added != 0) state.keys.add<OneWriter>(added);
     state.count_inserts<OneWriter>(table, 1);
     return true;
   });
   if (decided) return {outcome_of(renewal)};
   return {state.write([&]<class Locks>(const Blocks& table, Locks locks) {
-    std::optional<Outcome> outcome;
-    std::int64_t added = 0;
     const Renewal tried = first_try(table, locks);
-    if (tried != Renewal::undecided) {
-      outcome = outcome_of(tried);
-      added = tried == Renewal::stored;
-    } else {
+    std::optional<Outcome> outcome = outcome_of(tried);
+    if (tried == Renewal::undecided) {
       with_expiring_table<Locks>(table, [&](auto& blocks) {
         outcome = blocks.renew(blocks.home(key.value), life);
         added = (outcome == Outcome::stored) - std::int64_t{blocks.emptied()};

@@ -40,9 +40,14 @@ decltype(auto) with_expiring_table(const Blocks& state, Work&& work, Locks locks
   });
 }
 
-// The outcome of a first try that is decided.
+// What became of a key; undecided: it found no room in the end.
 constexpr Outcome outcome_of(Renewal renewal) {
+  if (renewal == Renewal::undecided) return Outcome::full;
   return renewal == Renewal::present ? Outcome::present : Outcome::stored;
+}
+constexpr Renewal renewal_of(Outcome outcome) {
+  if (outcome == Outcome::full) return Renewal::undecided;
+  return outcome == Outcome::present ? Renewal::present : Renewal::stored;
 }
 
 struct ExpiringFilter::State : ConcurrentFilter::State {

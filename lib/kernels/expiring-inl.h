@@ -1,7 +1,7 @@
 // Per-target: the first tries of inserts into an expiring filter, and what a sweep looks for.
 //
-// An insert looks for its key and renews or stores it while it holds home (aging.h). New keys whose
-// home has a mark that covers them, or no room, are Table::renew's.
+// An insert looks for its key and renews or stores it while it holds home (aging.h), and the
+// alternate too if home's mark covers it. New keys without room there are ExpiringTable::renew's.
 #if defined(NESTLINE_LIB_KERNELS_EXPIRING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_EXPIRING_INL_H_
 #undef NESTLINE_LIB_KERNELS_EXPIRING_INL_H_
@@ -19,88 +19,38 @@ namespace HWY_NAMESPACE {
 namespace expiring {
 
 // The block without its slots that are dead at this tick, but for its header; returns these slots.
-// Free slots, which may match the death, stay 0.
-#if NESTLINE_ONE_LANE
 template <class L>
 HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Block& cleaned) {
-  cleaned = block;
   const std::uint64_t dead = dead_residents<L>(block, tick);
+#if NESTLINE_ONE_LANE
+  cleaned = block;
   for (std::uint64_t rest = dead; rest != 0; rest &= rest - 1) {
     L::set(cleaned, first_slot(rest), 0);
   }
+#else
+  using T = Ranks::Phase<L>;  // of a slot's first part
+  const BlockTag<T> d;
+  const auto chosen = [&](std::uint64_t slots, std::size_t i) HWY_ATTR {
+    std::uint8_t bits[8];  // LoadMaskBits may read 8 bytes
+    const std::uint64_t from_i = slots >> i;
+    std::memcpy(bits, &from_i, sizeof(bits));
+    return hn::LoadMaskBits(d, bits);
+  };
+  for (std::size_t i = 0; i < kBlockBytes / sizeof(T); i += hn::Lanes(d)) {
+    auto kept = hn::IfThenZeroElse(chosen(dead, i),
+                                   hn::Load(d, reinterpret_cast<const T*>(block.bytes.data()) + i));
+    if constexpr (L::kForm == Form::bytes) {
+      constexpr std::uint64_t kRun = (std::uint64_t{1} << L::kNibbleRun) - 1;
+      const auto low = chosen((dead & kRun) << L::kNibbleByte, i);
+      const auto high = chosen((dead >> L::kNibbleRun) << L::kNibbleByte, i);
+      kept = hn::AndNot(hn::IfThenElseZero(low, hn::Set(d, T{0x0f})), kept);
+      kept = hn::AndNot(hn::IfThenElseZero(high, hn::Set(d, T{0xf0})), kept);
+    }
+    hn::Store(kept, d, reinterpret_cast<T*>(cleaned.bytes.data()) + i);
+  }
+#endif
   return dead;
 }
-#else
-// Of slots whose deaths are nibbles: their masks come into the order of the slots as in
-// unpack_nibbles (residents-inl.h).
-template <class L>
-HWY_INLINE std::uint64_t without_dead_nibbles(const Block& block, std::uint64_t tick,
-                                              Block& cleaned) {
-  static_assert(L::kForm == Form::bytes && L::kNibbleByte == 40 && L::kNibbleRun == 20);
-  alignas(16) static constexpr std::uint8_t kTail[16] = {
-      8, 9, 10, 11, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
-  alignas(16) static constexpr std::uint8_t kHead[16] = {0x80, 0x80, 0x80, 0x80, 0, 1, 2,  3,
-                                                         4,    5,    6,    7,    8, 9, 10, 11};
-  alignas(16) static constexpr std::uint8_t kRest[16] = {
-      4, 5, 6, 7, 8, 9, 10, 11, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
-  const hn::CappedTag<std::uint8_t, 16> d;
-  const auto low = hn::Set(d, std::uint8_t{0x0f});
-  const auto high = hn::Set(d, std::uint8_t{0xf0});
-  const auto death = hn::Set(d, static_cast<std::uint8_t>((tick & 15) * 0x11));
-  const std::uint8_t* const from = block.bytes.data();
-  std::uint8_t* const to = cleaned.bytes.data();
-  const auto all_ones = [&](auto differs)
-                            HWY_ATTR { return hn::VecFromMask(d, hn::Eq(differs, hn::Zero(d))); };
-  const auto first = hn::LoadU(d, from + 40);
-  const auto last = hn::LoadU(d, from + 48);
-  const auto first_low = all_ones(hn::And(hn::Xor(first, death), low));
-  const auto first_high = all_ones(hn::And(hn::Xor(first, death), high));
-  const auto last_low = all_ones(hn::And(hn::Xor(last, death), low));
-  const auto last_high = all_ones(hn::And(hn::Xor(last, death), high));
-  std::uint64_t before = 0;
-  std::uint64_t after = 0;
-  const auto clean = [&](std::size_t i, auto masks) HWY_ATTR {
-    const auto slots = hn::Load(d, from + i);
-    const auto kept = hn::AndNot(masks, slots);
-    hn::Store(kept, d, to + i);
-    before |= bits_of(d, hn::Eq(slots, hn::Zero(d))) << i;
-    after |= bits_of(d, hn::Eq(kept, hn::Zero(d))) << i;
-  };
-  clean(0, first_low);
-  clean(16, hn::Or(hn::TableLookupBytesOr0(last_low, hn::Load(d, kTail)),
-                   hn::TableLookupBytesOr0(first_high, hn::Load(d, kHead))));
-  clean(32, hn::TableLookupBytesOr0(last_high, hn::Load(d, kRest)));
-  const auto clean_nibbles = [&](auto nibbles, auto in_low, auto in_high) HWY_ATTR {
-    return hn::AndNot(hn::Or(hn::And(in_low, low), hn::And(in_high, high)), nibbles);
-  };
-  hn::StoreU(clean_nibbles(first, first_low, first_high), d, to + 40);
-  hn::StoreU(clean_nibbles(last, last_low, last_high), d, to + 48);
-  return after & ~before & L::kAllSlots;
-}
-
-template <class L>
-HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Block& cleaned) {
-  if constexpr (L::kForm == Form::bytes) {
-    return without_dead_nibbles<L>(block, tick, cleaned);
-  } else {
-    const BlockTag<std::uint16_t> d;
-    const auto* const from = reinterpret_cast<const std::uint16_t*>(block.bytes.data());
-    auto* const to = reinterpret_cast<std::uint16_t*>(cleaned.bytes.data());
-    const auto death = hn::Set(d, static_cast<std::uint16_t>((tick & 15) << 12));
-    const auto high = hn::Set(d, std::uint16_t{0xf000});
-    std::uint64_t before = 0;
-    std::uint64_t after = 0;
-    for (std::size_t i = 0; i < kBlockBytes / 2; i += hn::Lanes(d)) {
-      const auto slots = hn::Load(d, from + i);
-      const auto kept = hn::IfThenZeroElse(hn::Eq(hn::And(slots, high), death), slots);
-      hn::Store(kept, d, to + i);
-      before |= bits_of(d, hn::Eq(slots, hn::Zero(d))) << i;
-      after |= bits_of(d, hn::Eq(kept, hn::Zero(d))) << i;
-    }
-    return after & ~before & L::kAllSlots;
-  }
-}
-#endif
 
 template <class L>
 std::uint64_t dead(const Block& shared, std::uint64_t tick) noexcept {
@@ -128,45 +78,134 @@ std::size_t sweep(const Block* blocks, std::size_t count, std::uint64_t tick) no
   return emptied;
 }
 
-template <class L, class Locks>
-HWY_INLINE Renewal renew_at(const Block* blocks, const Place& home, std::uint32_t life) {
-  typename Locks::Hold hold(blocks, home.block);
-  const Block& shared = hold.at(home.block);
-  const std::uint64_t tick = tick_of_holder<Locks>(blocks);
-  const std::uint32_t death = death_after(tick, life);
-  BlockCopy copy;
-  const Block& now = readable_block(shared, copy);
-  const std::uint64_t slots = match_among<L>(now, home.fingerprint, home.bucket);
-  for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
-    const std::uint32_t s = first_slot(rest);
-    const std::uint32_t left = ticks_left(L::value(now, s), tick);
+// Lets the first live one of some copies live for `life` ticks at least; false if none is alive.
+template <class L, class Hold>
+HWY_INLINE bool renew_copy(Hold& hold, std::uint64_t block, std::uint64_t copies,
+                           std::uint64_t tick, std::uint32_t life) {
+  for (; copies != 0; copies &= copies - 1) {
+    const std::uint32_t s = first_slot(copies);
+    const std::uint32_t left = ticks_left(L::value(hold.at(block), s), tick);
     if (HWY_UNLIKELY(left == 0)) continue;
-    if (left <= life) L::set_value(hold.change(home.block), s, death);
+    if (left <= life) L::set_value(hold.change(block), s, death_after(tick, life));
+    return true;
+  }
+  return false;
+}
+
+// Stores a key without a copy in a held block, if there is a way to a free slot.
+template <class L, class Hold>
+HWY_INLINE bool store_new(Hold& hold, const Place& place, std::uint32_t death) {
+  BlockCopy copy;
+  const Block& now = readable_block(hold.at(place.block), copy);
+  const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
+  if (HWY_LIKELY((free & place.bucket) != 0)) {
+    L::set(hold.change(place.block), first_slot(free & place.bucket), place.fingerprint, death);
+    return true;
+  }
+  const Way way = find_free_way_in<L>(now, free, place.bucket);
+  if (!way) return false;
+  walk<L>(hold.change(place.block), way, place.fingerprint, death);
+  return true;
+}
+
+// A held block without its dead slots, and a way for a newcomer there.
+template <class L>
+struct Emptied {
+  Block block;
+  std::uint64_t dead;
+  Way way;
+
+  HWY_INLINE Emptied(const Block& shared, std::uint64_t tick, std::uint64_t bucket) {
+    BlockCopy copy;
+    dead = without_dead<L>(readable_block(shared, copy), tick + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0),
+                           block);
+    way = find_free_way_in<L>(block, match_first_bytes<L>(block, 0) & L::kAllSlots, bucket);
+  }
+  // Empties the dead slots of the block itself; returns how many.
+  template <class Hold>
+  HWY_INLINE std::uint32_t carry_out(Hold& hold, std::uint64_t number) const {
+    if (dead != 0) store_slots(hold.change(number).bytes.data(), block.bytes.data());
+    return static_cast<std::uint32_t>(std::popcount(dead));
+  }
+};
+
+// Keys that home's mark covers, and those without a way at home: what ExpiringTable::renew does
+// before it searches for others that could leave.
+template <class L, class Locks>
+HWY_NOINLINE Renewal renew_slowly(const Block* blocks, const Geometry& geometry, const Place& home,
+                                  std::uint32_t life, std::uint32_t& emptied) {
+  typename Locks::Hold hold(blocks, home.block);
+  Place away = home;
+  if (spill_class(home.fingerprint) < hold.at(home.block).mark()) {
+    away.block = alternate_of(geometry, home);
+    hold.add(away.block);
+  }
+  const bool both = away.block != home.block;
+  const std::uint64_t tick = tick_of_holder<Locks>(blocks);
+  const auto renew = [&](const Place& place) HWY_ATTR {
+    const std::uint64_t copies =
+        match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
+    return renew_copy<L>(hold, place.block, copies, tick, life);
+  };
+  const auto stays_away = [&] {
+    raise_marks<L>(hold, blocks, geometry, home.block, spill_class(home.fingerprint));
+  };
+  if (renew(home)) return Renewal::present;
+  if (both && renew(away)) {
+    if (!NESTLINE_FORGET_YOUNG_MARKS) stays_away();
     return Renewal::present;
   }
-  if (spill_class(home.fingerprint) < now.mark()) return Renewal::undecided;
-  if (HWY_UNLIKELY(slots != 0)) {
-    L::set_value(hold.change(home.block), first_slot(slots), death);
-    return Renewal::stored_in_place_of_dead;
+  const auto store = [&](const Place& place, Way way) HWY_ATTR {
+    walk<L>(hold.change(place.block), way, place.fingerprint, death_after(tick, life));
+    return Renewal::stored;
+  };
+  const Emptied<L> at_home(hold.at(home.block), tick, home.bucket);
+  if (at_home.way) {
+    emptied += at_home.carry_out(hold, home.block);
+    return store(home, at_home.way);
   }
-  const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
-  const Way way = find_free_way_in<L>(now, free, home.bucket);
-  if (!way) return Renewal::undecided;
-  walk<L>(hold.change(home.block), way, home.fingerprint, death);
-  return Renewal::stored;
+  if (!both) return Renewal::undecided;
+  const Emptied<L> at_other(hold.at(away.block), tick, home.bucket);
+  if (!at_other.way) return Renewal::undecided;
+  emptied += at_home.carry_out(hold, home.block) + at_other.carry_out(hold, away.block);
+  stays_away();
+  return store(away, at_other.way);
+}
+
+template <class L, class Locks>
+HWY_INLINE Renewal renew_at(const Block* blocks, const Geometry& geometry, const Place& home,
+                            std::uint32_t life, std::uint32_t& emptied) {
+  {
+    typename Locks::Hold hold(blocks, home.block);
+    const Block& shared = hold.at(home.block);
+    const std::uint64_t tick = tick_of_holder<Locks>(blocks);
+    const std::uint64_t copies = match_among<L>(shared, home.fingerprint, home.bucket);
+    if (HWY_UNLIKELY(copies != 0) && renew_copy<L>(hold, home.block, copies, tick, life)) {
+      return Renewal::present;
+    }
+    if (HWY_LIKELY(spill_class(home.fingerprint) >= shared.mark())) {
+      if (HWY_UNLIKELY(copies != 0)) {
+        L::set_value(hold.change(home.block), first_slot(copies), death_after(tick, life));
+        return Renewal::stored_in_place_of_dead;
+      }
+      if (HWY_LIKELY(store_new<L>(hold, home, death_after(tick, life)))) return Renewal::stored;
+    }
+  }
+  return renew_slowly<L, Locks>(blocks, geometry, home, life, emptied);
 }
 
 template <class L, class Locks>
 Renewal renew_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
-                    std::uint32_t life) noexcept {
-  return renew_at<L, Locks>(blocks, home_of_key<L>(geometry, hash), life);
+                    std::uint32_t life, std::uint32_t& emptied) noexcept {
+  return renew_at<L, Locks>(blocks, geometry, home_of_key<L>(geometry, hash), life, emptied);
 }
 
 template <class L, class Locks>
-std::size_t renew_batch(const Block* blocks, const Place* places, std::size_t count,
-                        std::uint32_t life, Renewal* renewals) noexcept {
+std::size_t renew_batch(const Block* blocks, const Geometry& geometry, const Place* places,
+                        std::size_t count, std::uint32_t life, Renewal* renewals,
+                        std::uint32_t& emptied) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
-    renewals[i] = renew_at<L, Locks>(blocks, places[i], life);
+    renewals[i] = renew_at<L, Locks>(blocks, geometry, places[i], life, emptied);
     if (HWY_UNLIKELY(renewals[i] == Renewal::undecided)) return i;
   }
   return count;

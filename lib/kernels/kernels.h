@@ -200,13 +200,15 @@ struct ExpiringKernels : LookupKernels {
   using Sweep = std::size_t (*)(const Block* blocks, std::size_t count,
                                 std::uint64_t tick) noexcept;
   BesideOthers<Sweep> sweep;
-  // Renews the key with this hash at home, or stores it there, for `life` ticks.
+  // Renews the key with this hash, or stores it, for `life` ticks, unless others have to leave
+  // their blocks for it. Adds to `emptied` how many dead slots it has emptied.
   using Renew = Renewal (*)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
-                            std::uint32_t life) noexcept;
+                            std::uint32_t life, std::uint32_t& emptied) noexcept;
   BesideOthers<Renew> renew;
   // The same for each place up to the first that is undecided; returns how many were decided.
-  using RenewBatch = std::size_t (*)(const Block* blocks, const Place* places, std::size_t count,
-                                     std::uint32_t life, Renewal* renewals) noexcept;
+  using RenewBatch = std::size_t (*)(const Block* blocks, const Geometry& geometry,
+                                     const Place* places, std::size_t count, std::uint32_t life,
+                                     Renewal* renewals, std::uint32_t& emptied) noexcept;
   BesideOthers<RenewBatch> renew_batch;
 };
 

@@ -3,8 +3,8 @@
 // step. The others go on backward from the goals by vectors: which could move into slot e is one
 // compare. Both find the same way, so the first step is left out where it costs more than it
 // spares: at 16 bits, where a slot of six is a candidate; at 12 and 16 bits with one goal; and in
-// blocks with a mark, where most searches fail. On one lane it always pays: it spares the buckets
-// of all residents.
+// blocks with a mark, where most searches fail (unless keys expire: such a block has room again).
+// On one lane it always pays: it spares the buckets of all residents.
 #if defined(NESTLINE_LIB_KERNELS_WAYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_KERNELS_WAYS_INL_H_
 #undef NESTLINE_LIB_KERNELS_WAYS_INL_H_
@@ -119,7 +119,7 @@ template <class L>
 HWY_INLINE Way find_free_way_in(const Block& block, std::uint64_t free, std::uint64_t bucket) {
   if (HWY_LIKELY((free & bucket) != 0)) return Way(first_slot(free & bucket));
   if (free == 0) return {};
-  if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) || block.mark() != 0) {
+  if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) || (block.mark() != 0 && !L::kExpires)) {
     return find_way_back<L>(block, bucket, free);
   }
   const FirstSteps<L> first(block, bucket);

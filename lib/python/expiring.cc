@@ -343,7 +343,7 @@ False
            }),
            py::arg("capacity"), py::arg("window") = py::none(), py::arg("fpr") = py::none(),
            py::arg("bits") = 0, py::arg("life") = ExpiringFilter::kMaxLife, py::arg("seed") = 0,
-           py::arg("load") = 0.9);
+           py::arg("load") = ExpiringOptions().load);
   bind_keys_of(type);
   bind_time(type);
   bind_figures(type);

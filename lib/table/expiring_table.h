@@ -14,6 +14,16 @@ class ExpiringTable : public Table<L, Locks> {
   // Makes the key live for `life` more ticks at least: renews the slot that is its own or of a key
   // that looks the same, else stores it. Outcome::stored, present or full.
   Result renew(const Place& home, std::uint32_t life);
+  // Prefetches what renew may need besides home: the alternate and the young mark of a key that
+  // home's mark covers, and the alternates of those that would leave a full home.
+  void prefetch_others(const Place& home) const {
+    if (spill_class(home.fingerprint) < this->blocks_[home.block].mark()) {
+      __builtin_prefetch(&young_mark(this->blocks_, this->geometry_, home.block), 1);
+      this->prefetch_away(home);
+    } else {
+      this->prefetch_leavers(home);
+    }
+  }
   // Whole ticks that the key still lives after this one; 0 also where it is not there.
   [[nodiscard]] std::uint32_t left(const Place& home) const;
   // Empties the dead slots of a block, and makes its mark its young mark (M1).

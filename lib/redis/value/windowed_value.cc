@@ -69,6 +69,7 @@ std::unique_ptr<WindowedValue> WindowedValue::create(const WindowSettings& setti
   ExpiringFilter filter({.capacity = settings.capacity,
                          .fpr = settings.error,
                          .life = kLife,
+                         .load = kLoad,
                          .seed = settings.seed,
                          .memory = memory});
   return std::unique_ptr<WindowedValue>(new WindowedValue(

@@ -59,6 +59,8 @@ class WindowedValue {
  public:
   /// Ticks that an item lives, unless its add says otherwise.
   static constexpr unsigned kLife = ExpiringFilter::kMaxLife;
+  /// For all versions, so that one command makes as many blocks on each server.
+  static constexpr double kLoad = 0.9;
 
   /// An empty value at tick 0, which begins at `time`. Throws std::invalid_argument with a sentence
   /// that names the setting and its bounds, and std::bad_alloc. A ZeroedMemory is not touched.
