@@ -2,8 +2,8 @@
 // CACM 1970). Its k bits lie anywhere in the memory; two hashes give their places, as in Kirsch and
 // Mitzenmacher ("Less Hashing, Same Performance", 2006).
 //
-// k is the best for the number of keys. A single lookup stops at the first bit that is 0. A batch
-// prefetches all k lines two groups ahead.
+// k is the best for the number of keys, or a given one. A single lookup stops at the first bit that
+// is 0. A batch prefetches all k lines two groups ahead.
 #ifndef NESTLINE_BENCH_OTHERS_CLASSIC_BLOOM_H_
 #define NESTLINE_BENCH_OTHERS_CLASSIC_BLOOM_H_
 
@@ -21,9 +21,16 @@ namespace nestline::bench {
 
 class ClassicBloom {
  public:
-  // A filter for this many keys in this many bytes.
-  ClassicBloom(std::size_t bytes, std::uint64_t keys)
-      : words_(bytes / sizeof(std::uint64_t)), bits_(words_.size() * 64), k_(best_k(bits_, keys)) {}
+  // A filter for this many keys in this many bytes; `k` 0: the best.
+  ClassicBloom(std::size_t bytes, std::uint64_t keys, std::size_t k = 0)
+      : words_(bytes / sizeof(std::uint64_t)),
+        bits_(words_.size() * 64),
+        k_(static_cast<std::uint32_t>(k != 0 ? k : best_k(bits_, keys))) {}
+
+  static std::size_t best_k(std::uint64_t bits, std::uint64_t keys) {
+    const double each = static_cast<double>(bits) / static_cast<double>(keys);
+    return static_cast<std::size_t>(std::max(1.0, std::round(each * std::log(2.0))));
+  }
 
   bool insert(std::uint64_t key) { return insert_at(place_of(key)); }
   [[nodiscard]] bool may_contain(std::uint64_t key) const { return contains_at(place_of(key)); }
@@ -47,10 +54,6 @@ class ClassicBloom {
     std::uint64_t step;
   };
 
-  static std::uint32_t best_k(std::uint64_t bits, std::uint64_t keys) {
-    const double each = static_cast<double>(bits) / static_cast<double>(keys);
-    return static_cast<std::uint32_t>(std::max(1.0, std::round(each * std::log(2.0))));
-  }
   static Place place_of(std::uint64_t key) {
     const std::uint64_t hash = mixed(key);
     return {hash, (hash << 32 | hash >> 32) | 1};

@@ -1,5 +1,5 @@
-// Other filters and sets beside nestline at 8 bits, piece by piece in turn: speed, space and error
-// rate.
+// Other filters and sets beside nestline at 8 bits, piece by piece in turn: speed, and the space
+// and error rate with it. See space.cc for the memory that a rate takes.
 //
 // Filters with blocks or buckets get the same memory as nestline. The Bloom filters hold the same
 // keys. The textbook cuckoo filter is filled to 95 % of its own slots, as nestline is, and so is
@@ -30,8 +30,6 @@ namespace nestline::bench {
 namespace {
 
 constexpr int kBits = 8;
-constexpr std::size_t kSpaceBytes = 16 * kMib;
-constexpr int kSpaceBatches = 16;  // of a million keys
 
 // Gives the interface of the references to any set with insert, contains and erase of a key.
 template <class Set>
@@ -263,59 +261,6 @@ void erases(benchmark::State& state, std::size_t bytes) {
   contest.report(false);
 }
 
-// Bits a key and false positives of a filled filter, on many more keys than one batch has.
-template <class Subject>
-void space(benchmark::State& state, const Subject& filter, std::uint64_t stored) {
-  std::vector<std::uint8_t> answers;
-  double hits = 0;
-  double asked = 0;
-  std::uint64_t seed = 1;
-  for (auto _ : state) {
-    const auto keys = lookup_keys(kSpaceBytes, stored, 0, seed++);
-    answers.resize(keys.size());
-    const double start = now();
-    hits += static_cast<double>(filter.may_contain(keys, answers));
-    state.SetIterationTime(now() - start);
-    asked += static_cast<double>(keys.size());
-  }
-  state.counters["fpr"] = hits / asked;
-  state.counters["bits_per_key"] =
-      static_cast<double>(filter.memory_bytes()) * 8 / static_cast<double>(stored);
-}
-
-// With as many keys in the same memory as nestline has at each width.
-template <class Reference>
-void add_space(int bits) {
-  const std::string end = "/bits:" + std::to_string(bits);
-  add(std::string("space/") + Reference::kName + end, [=](benchmark::State& state) {
-    const std::uint64_t count = keys_at(kLoad, bits, kSpaceBytes);
-    Reference reference(kSpaceBytes, count);
-    fill_from(reference, 0, count);
-    space(state, reference, count);
-  })->Iterations(kSpaceBatches);
-}
-
-void add_spaces() {
-  for (const int bits : kWidths) {
-    for (const int load : {50, 75, 95}) {
-      add("space/nestline/bits:" + std::to_string(bits) + "/load:" + std::to_string(load),
-          [=](benchmark::State& state) {
-            const Filter filter = filled_filter(bits, kSpaceBytes, load / 100.0);
-            space(state, filter, filter.size());
-          })
-          ->Iterations(kSpaceBatches);
-    }
-    add_space<BlockedReference>(bits);
-    add_space<ClassicReference>(bits);
-  }
-  add("space/textbook_cuckoo", [](benchmark::State& state) {
-    const std::uint64_t count = TextbookReference::keys_at(kLoad, kSpaceBytes);
-    TextbookReference reference(kSpaceBytes, count);
-    fill_from(reference, 0, count);
-    space(state, reference, count);
-  })->Iterations(kSpaceBatches);
-}
-
 template <class Reference>
 void add_reference() {
   for (const std::size_t bytes : sizes()) {
@@ -356,7 +301,6 @@ void add_references() {
   add_reference<ClassicReference>();
   add_reference<HashSetReference>();
   add_reference<CuckooMapReference>();
-  add_spaces();
 }
 
 }  // namespace nestline::bench

@@ -35,9 +35,12 @@
 // Other filters and sets: reference/NAME/OPERATION. `rate` is the rate of the reference, `nestline`
 // that of nestline at 8 bits beside it, `nestline_of_this` their ratio. See references.cc.
 //
-//   space/NAME/bits:N             fpr and bits_per_key of filters of 16 MiB: the Bloom filters with
-//                                 as many keys as nestline of N bits has at 95 %; nestline at three
-//                                 loads; the textbook cuckoo filter at 95 %
+// Memory, see space.cc: fpr and bits_per_key of filters of a million keys, and bits_set, the bits
+// of a key in a Bloom filter.
+//
+//   space/nestline/bits:N/load:L  nestline at each width and several loads
+//   space/NAME/bits:N             Bloom filters in the memory of nestline of N bits at 95 %
+//   space/NAME/fpr:R              the least memory for this rate; for nestline, what it takes
 //
 // Several threads, and growth. Each benchmark measures two things in turn. `rate` and `other_rate`
 // are their rates, the counter named of_... is the ratio. `min` and `max` show the spread of the
@@ -138,6 +141,7 @@ int run(int argc, char** argv) {
   add_kernel_cycles();
   add_files();
   add_references();
+  add_spaces();
   add_reading();
   add_writing();
   add_changing();

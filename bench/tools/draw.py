@@ -1,7 +1,9 @@
-"""scripts/bench draw: draws the pictures of README.md and docs/PERFORMANCE.md from bench/rates.json.
+"""scripts/bench draw: draws the pictures of README.md and docs/PERFORMANCE.md from bench/rates.json and
+bench/memory.json.
 
-With --measure it measures first, for some five minutes on a machine with nothing else running, and
-replaces that file. Other programs change the speed of a machine from minute to minute, so rates of
+With --measure it measures first and replaces these files, or the one that is named. Memory takes two
+minutes on any machine: its results are counts. Rates take some five minutes on a machine with nothing
+else running. Other programs change the speed of a machine from minute to minute, so rates of
 different minutes are not compared. Each rate is drawn as its ratio to the rate that was measured in
 turn with it, the median of the repetitions, times the highest rate of that one: nestline of 8 bits in
 by-size, the filter at 95 % in by-load. The ceiling is the highest that was measured.
@@ -20,18 +22,20 @@ import builds
 import history
 from results import rows_in
 
-RESULTS = builds.ROOT / "bench" / "rates.json"
+RESULTS = {name: builds.ROOT / "bench" / f"{name}.json" for name in ("rates", "memory")}
 PICTURES = builds.ROOT / "docs" / "pictures"
 SIZES = ("256KiB", "1MiB", "4MiB", "16MiB", "64MiB", "256MiB")
-FILTER = (
+FILTERS = {
+    "rates":
     r"^(reference/(blocked_bloom|textbook_cuckoo|nestline_12_bits)/may_contain/batch/hits:0/"
     r"|(insert/batch|may_contain/of_full_load)/load:[0-9]+/bits:8/bytes:256KiB"
     r"|read/threads:[0-9]+/hits:0/bits:8/bytes:(256KiB|256MiB)"
-    r"|insert/threads:[0-9]+/bits:8/bytes:16MiB"
-    r"|space/)"
-)
-KEPT = ("run_type", "of_ceiling", "rate", "other_rate", "nestline_of_ceiling",
-        "of_full_load", "of_one_thread", "ceiling_of_one_thread", "fpr", "bits_per_key")
+    r"|insert/threads:[0-9]+/bits:8/bytes:16MiB)",
+    "memory": "^space/",
+}
+REPETITIONS = {"rates": 5, "memory": 1}
+KEPT = ("run_type", "of_ceiling", "rate", "other_rate", "nestline_of_ceiling", "of_full_load",
+        "of_one_thread", "ceiling_of_one_thread", "fpr", "bits_per_key", "bits_set")
 
 GREY = "#7a7a7a"  # as far from white as from black
 NESTLINE, BLOCKED, TEXTBOOK, BLOOM = "#d55e00", "#3d86c6", "#009e73", "#c46a9b"
@@ -49,10 +53,10 @@ STYLE = {
 class Results:
     """The repetitions of each benchmark, under its name without what Google Benchmark adds."""
 
-    def __init__(self, file):
-        self.file = file
+    def __init__(self, *files):
+        self.file = " with ".join(map(str, files))
         self.rows = {}
-        for row in rows_in(file):
+        for row in (row for file in files for row in rows_in(file)):
             self.rows.setdefault(plain(row["name"]), []).append(row)
 
     def values(self, pattern, value):
@@ -172,47 +176,54 @@ def by_threads(results, axes):
     axes.set_title("Rate as a multiple of one thread's: ConcurrentFilter, 8 bits")
 
 
-def by_space(results, axes):
-    def points(names):
-        return [[scale * results.median(f"space/{name}", field) for name in names]
-                for field, scale in (("bits_per_key", 1), ("fpr", 100))]
+def by_memory(results, axes):
+    def points(pattern):
+        """Bits a key and percents of the benchmarks whose names match, by bits a key."""
+        names = [name for name in results.rows if re.fullmatch(f"space/{pattern}", name)]
+        return zip(*sorted((results.median(name, "bits_per_key"), 100 * results.median(name, "fpr"))
+                           for name in map(re.escape, names)))
 
     doubling(axes.xaxis, [8, 10, 12, 16, 20, 24, 32])
     axes.set_yscale("log")
     axes.set_ylim(0.0025, 5)
     axes.set_yticks([0.01, 0.1, 1], ["0.01 %", "0.1 %", "1 %"])
     axes.set_yticks([], minor=True)
-
-    def draw_filter(text, names, colour, style, named=-1):
-        bits, rates = points(names)
+    behind, before = (8, 4), (-48, -4)
+    for name, pattern, colour, style, shift in (
+            ("blocked Bloom, 32 bytes", "blocked_bloom_32/.*", BLOCKED, ":", behind),
+            ("64 bytes", "blocked_bloom_64/.*", BLOCKED, "--", behind),
+            ("Bloom", "classic_bloom/.*", BLOOM, "--", before),
+            ("textbook cuckoo, 8 bits", "textbook_cuckoo", TEXTBOOK, "-", behind),
+            *((f"nestline, {bits} bits", f"nestline/bits:{bits}/.*", NESTLINE, "-", behind)
+              for bits in widths_in(results))):
+        bits, rates = points(pattern)
         axes.plot(bits, rates, style, color=colour, linewidth=2, marker="o")
-        axes.annotate(text, (bits[named], rates[named]), xytext=(8, 4),
-                      textcoords="offset points", color=colour)
-
-    for bits in (8, 12, 16):
-        names = [f"nestline/bits:{bits}/load:{load}" for load in (95, 75, 50)]
-        draw_filter(f"nestline, {bits} bits", names, NESTLINE, "-")
-    draw_filter("blocked Bloom", [f"blocked_bloom/bits:{bits}" for bits in (8, 12, 16)], BLOCKED, "--", 1)
-    draw_filter("Bloom", [f"classic_bloom/bits:{bits}" for bits in (8, 12, 16)], BLOOM, "--")
-    draw_filter("textbook cuckoo, 8 bits", ["textbook_cuckoo"], TEXTBOOK, "-")
-    axes.set_xlabel("bits a key (nestline: at loads of 95, 75 and 50 %)")
+        axes.annotate(name, (bits[-1], rates[-1]), xytext=shift, textcoords="offset points",
+                      color=colour)
+    axes.set_xlabel("bits a key (nestline: at loads from 95 % down to 50 %)")
     axes.set_title("False positives by memory")
 
 
-DRAWN = {"by-size": by_size, "by-load": by_load, "by-threads": by_threads, "by-memory": by_space}
+def widths_in(results):
+    """The widths of nestline's filters that were measured."""
+    found = (re.match("space/nestline/bits:([0-9]+)/", name) for name in results.rows)
+    return sorted({int(match[1]) for match in found if match})
 
 
-def measure():
+DRAWN = {"by-size": by_size, "by-load": by_load, "by-threads": by_threads, "by-memory": by_memory}
+
+
+def measure(name):
     context = builds.context()
     program = builds.build("nestline_bench")
     with tempfile.NamedTemporaryFile(suffix=".json") as out:
-        flags = [f"--benchmark_filter={FILTER}", f"--sizes={','.join(SIZES)}",
-                 "--benchmark_repetitions=5",
+        flags = [f"--benchmark_filter={FILTERS[name]}", f"--sizes={','.join(SIZES)}",
+                 f"--benchmark_repetitions={REPETITIONS[name]}",
                  f"--benchmark_out={out.name}", "--benchmark_out_format=json"]
         builds.call(program, *flags)
         result = json.load(out)
     text = history.text_of(history.small(result, context, KEPT))
-    RESULTS.write_text(text, encoding="utf-8")
+    RESULTS[name].write_text(text, encoding="utf-8")
 
 
 def draw(options):
@@ -224,9 +235,9 @@ def draw(options):
     except ImportError:
         raise builds.Trouble("matplotlib is not installed: scripts/install-dependencies bench, "
                              "and run this with Debian's python3") from None
-    if options.measure:
-        measure()
-    results = Results(options.file or RESULTS)
+    for name in RESULTS if options.measure == "all" else filter(None, [options.measure]):
+        measure(name)
+    results = Results(*([options.file] if options.file else RESULTS.values()))
     folder = options.out or PICTURES
     folder.mkdir(parents=True, exist_ok=True)
     for name, function in DRAWN.items():
