@@ -143,7 +143,7 @@ void add_found(const std::string& name, Find find) {
 }  // namespace
 
 void add_spaces() {
-  for (const int bits : nestline::kWidths) {
+  for (const int bits : kFilterWidths) {
     const std::string width = "bits:" + std::to_string(bits);
     for (const int load : kLoads) {
       add_found("nestline/" + width + "/load:" + std::to_string(load), [=] {
