@@ -40,10 +40,12 @@ struct Options {
   std::uint64_t capacity = 0;
   /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1. 0 with
   /// `bits` 0: 0.01. 0 with `bits` given: whatever that width has at `load`. The lowest possible is
-  /// about 0.0081, 0.00051 and 0.00004 at 8, 12 and 16 bits, and twice as much for each doubling.
+  /// about 0.0081, 0.0040, 0.0020, 0.00051 and 0.00004 at 8, 9, 10, 12 and 16 bits, and twice as
+  /// much for each doubling.
   double fpr = 0;
-  /// Fingerprint width: 8, 12 or 16 bits. 0: the least that meets `fpr` with the fewest bits a key:
-  /// at the default `load` 8 bits down to a rate of 0.0102, then 12 down to about 0.0007, then 16.
+  /// Fingerprint width: 8, 9, 10, 12 or 16 bits. 0: the one that meets `fpr` with the fewest bits a
+  /// key: at the default `load` 8 bits down to a rate of 0.0134, then 9 down to 0.0073, 10 down to
+  /// 0.0033, 12 down to about 0.0007, then 16.
   int bits = 0;
   /// Keys up to which the filter grows by itself, if above `capacity`, else without effect: before
   /// an insert goes beyond capacity(), or when it finds no room, the filter doubles (grow), until
@@ -215,7 +217,7 @@ class NESTLINE_EXPORT Filter {
   /// The false-positive rate at the present load and growth, from the formula in docs/SIZING.md
   /// with s measured on the blocks (on 4096 of them, evenly spaced, when there are more).
   [[nodiscard]] double expected_fpr() const noexcept;
-  [[nodiscard]] int bits() const noexcept;            ///< Fingerprint width: 8, 12 or 16.
+  [[nodiscard]] int bits() const noexcept;            ///< Fingerprint width: 8, 9, 10, 12 or 16.
   [[nodiscard]] std::uint64_t seed() const noexcept;  ///< The seed given in Options.
   /// Bytes of memory, or of the mapped file, that the filter occupies.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
@@ -223,9 +225,9 @@ class NESTLINE_EXPORT Filter {
   /// Doubles the filter in one streaming pass, without the keys: each block splits into two by the
   /// next bit of its fingerprints, and nothing else moves. Lookups are wrong about twice as often
   /// at the same load. capacity() doubles, or nearly so in small filters (docs/SIZING.md). Returns
-  /// false and changes nothing when there is no bit left to take, which is after 4, 8 or 12
-  /// doublings at 8, 12 or 16 bits, or when there would be more than 2^40 blocks. Needs the old and
-  /// the new memory at once. Throws std::bad_alloc; the filter is then unchanged.
+  /// false and changes nothing when there is no bit left to take, which is after 4, 5, 6, 8
+  /// or 12 doublings at 8, 9, 10, 12 or 16 bits, or when there would be more than 2^40 blocks.
+  /// Needs the old and the new memory at once. Throws std::bad_alloc; the filter is then unchanged.
   bool grow();
 
   /// Adds everything that is in `other`, copies included, without the keys. Both must have been

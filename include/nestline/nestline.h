@@ -73,7 +73,7 @@ typedef struct nestline_options {
   uint64_t max_capacity;  ///< Above capacity: the filter grows by itself up to here.
   uint64_t seed;          ///< Seeds the hash of integers and bytes; stored with the filter.
   double fpr;             ///< Wanted false-positive rate; 0: see nestline::Options.
-  int bits;               ///< Fingerprint width: 8, 12 or 16; 0: the one that suits fpr.
+  int bits;               ///< Fingerprint width: 8, 9, 10, 12 or 16; 0: the one that suits fpr.
   int reserved;           ///< 0.
   double load;            ///< How full it is at its capacity, 0.5 to 0.95; 0: 0.95.
 } nestline_options;
@@ -253,7 +253,7 @@ unsigned nestline_growth(const nestline_filter* filter);
 double nestline_load_factor(const nestline_filter* filter);
 /// The false-positive rate at the present load and growth. Looks at up to 4096 blocks.
 double nestline_expected_fpr(const nestline_filter* filter);
-/// Fingerprint width: 8, 12 or 16.
+/// Fingerprint width: 8, 9, 10, 12 or 16.
 int nestline_bits(const nestline_filter* filter);
 uint64_t nestline_seed(const nestline_filter* filter);
 /// Bytes of memory, or of the mapped file.

@@ -300,7 +300,7 @@ struct ConcurrentFilter::State : SecondLook {
  private:
   // How many Pauses of other threads a writer waits for before it makes its own.
   static constexpr int kMaxWaits = 16;
-  // That of filters of 8, 12 and 16 bits.
+  // That of filters.
   static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
 
   // For a Pause. A thread inside a section would wait here for one that waits for the section.

@@ -38,8 +38,8 @@ Size decide_expiring_size(const ExpiringOptions& options);
 // How many keys find room in a filter of this geometry, in all but one of a million filters. A
 // grown filter is 2^growth filters side by side, which cannot share room and on which keys fall
 // unevenly: 95 % of the slots from 800 base blocks on, less below. It ignores keys that look the
-// same: up to 1, 4, 8 doublings at 8, 12, 16 bits under one in a million has too many
-// (highest_load).
+// same: up to 1, 1, 2, 4, 8 doublings at 8, 9, 10, 12, 16 bits under one in a million has too
+// many (highest_load).
 std::uint64_t safe_keys(int bits, const Geometry& geometry);
 
 // The capacity after a doubling to `geometry`: twice `capacity` as far as that is safe, never less.

@@ -110,7 +110,7 @@ constexpr const char* kFilterDoc =
 
 capacity      keys it must hold
 fpr           wanted false-positive rate; None: 0.01, or what bits gives
-bits          of a fingerprint: 8, 12 or 16; 0: the fewest that give fpr
+bits          of a fingerprint: 8, 9, 10, 12 or 16; 0: the fewest that give fpr
 max_capacity  above capacity: it grows by itself up to here
 seed          of the hash; keep it secret where strangers choose the keys
 load          share of the slots in use at its capacity

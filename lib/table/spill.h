@@ -233,16 +233,20 @@ class SpillSearch {
            L::get(block, second) == arrival.fingerprint;
   }
 
-  // Every slot in which some displacement from the bucket ends. One pass over the block covers all
-  // its candidates, in a quarter of the time that find_way takes for each.
+  // Every slot in which a way from the bucket ends. One pass over the block covers all its
+  // candidates, in a quarter of the time that find_way takes for each.
   static std::uint64_t reach(const Candidates& from) {
     const std::uint64_t free = from.ranks.free;
     std::uint64_t reached = from.arrival.bucket;
-    for (std::uint64_t todo = reached & ~free; todo != 0;) {
-      const std::uint32_t s = first_slot(todo);
-      const std::uint64_t steps = L::bucket(L::get(from.block, s), from.ranks.template phase<L>(s));
-      todo = (todo & (todo - 1)) | (steps & ~reached & ~free);
-      reached |= steps;
+    std::uint64_t last = reached & ~free;
+    for (std::uint32_t steps = 1; last != 0 && steps < Way::kMaxSteps; ++steps) {
+      std::uint64_t next = 0;
+      for (; last != 0; last &= last - 1) {
+        const std::uint32_t s = first_slot(last);
+        next |= L::bucket(L::get(from.block, s), from.ranks.template phase<L>(s));
+      }
+      last = next & ~reached & ~free;
+      reached |= next;
     }
     return reached;
   }

@@ -33,8 +33,8 @@ static void test_options(void) {
   FAILS(nestline_create(NULL, error) == NULL, "the options are NULL");
   FAILS(nestline_create(&options.known, error) == NULL, "capacity must be at least 1");
   options.known.capacity = 1000;
-  options.known.bits = 9;
-  FAILS(nestline_create(&options.known, error) == NULL, "bits must be 8, 12 or 16");
+  options.known.bits = 11;
+  FAILS(nestline_create(&options.known, error) == NULL, "bits must be 8, 9, 10, 12 or 16");
   options.known.bits = 0;
   options.known.fpr = 1.5;
   FAILS(nestline_create(&options.known, error) == NULL, "fpr must be above 0 and below 1");
@@ -364,8 +364,9 @@ static void test_build(void) {
   FAILS(nestline_build(&options, first_keys(NESTLINE_KEYS_BYTES, PTRDIFF_MAX / sizeof(void*)), NULL,
                        error) == NULL,
         "there is not enough memory");
-  options.bits = 9;
-  FAILS(nestline_build(&options, integers(kKeys), NULL, error) == NULL, "bits must be 8, 12 or 16");
+  options.bits = 11;
+  FAILS(nestline_build(&options, integers(kKeys), NULL, error) == NULL,
+        "bits must be 8, 9, 10, 12 or 16");
 }
 
 static void test_whole(void) {

@@ -63,8 +63,8 @@ class CommandLine(CommandTest):
             (["build", "-o", "f", "--fpr", "1"], b"not '1'"),
             (["build", "-o", "f", "--fpr", "nan"], b"not 'nan'"),
             (["build", "-o", "f", "--fpr", "1%"], b"not '1%'"),
-            (["build", "-o", "f", "--bits", "9"], b"--bits takes 8, 12 or 16, not '9'"),
-            (["build", "-o", "f", "--bits", "0"], b"--bits takes 8, 12 or 16, not '0'"),
+            (["build", "-o", "f", "--bits", "11"], b"--bits takes 8, 9, 10, 12 or 16, not '11'"),
+            (["build", "-o", "f", "--bits", "0"], b"--bits takes 8, 9, 10, 12 or 16, not '0'"),
             (["build", "-o", "f", "--bits", "8", "--fpr", "0.1"], b"--fpr excludes --bits"),
             (["build", "-o", "f", "--load", "0.49"],
              b"--load takes a number from 0.5 to 0.95, not"),
@@ -221,7 +221,7 @@ class Lines(CommandTest):
 class Build(CommandTest):
     def test_options_reach_the_filter(self):
         keys = lines(b"key", 1000)
-        for bits in (8, 12, 16):
+        for bits in (8, 9, 10, 12, 16):
             self.build("f", keys, "--bits", str(bits))
             self.assertEqual(self.info("f")["bits"], bits)
         self.build("f", keys, "--seed", "18446744073709551615", "--fpr", "1e-4")

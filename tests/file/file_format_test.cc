@@ -234,9 +234,9 @@ TEST(Hostile, FieldsOutOfRangeAreRefused) {
     const char* part;
   };
   const Case cases[] = {
-      {kBitsAt, 0, 4, kBitsAt, "not 8, 12 or 16"},
-      {kBitsAt, 9, 4, kBitsAt, "not 8, 12 or 16"},
-      {kBitsAt, 0x80000008, 4, kBitsAt, "not 8, 12 or 16"},
+      {kBitsAt, 0, 4, kBitsAt, "not 8, 9, 10, 12 or 16"},
+      {kBitsAt, 11, 4, kBitsAt, "not 8, 9, 10, 12 or 16"},
+      {kBitsAt, 0x80000008, 4, kBitsAt, "not 8, 9, 10, 12 or 16"},
       {kBaseBlocksAt, 0, 8, kBaseBlocksAt, "base blocks, 0, is not in 1 to"},
       {kBaseBlocksAt, (std::uint64_t{1} << 40) + 1, 8, kBaseBlocksAt,
        "is not in 1 to 1099511627776"},

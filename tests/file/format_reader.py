@@ -18,7 +18,7 @@ BLOCK = 64
 SECTION = 1 << 20
 MARK = 60
 # width: lanes, slots per lane
-LANES = {8: (4, 15), 12: (4, 10), 16: (5, 6), 40: (4, 10), 44: (5, 6)}
+LANES = {8: (4, 15), 9: (4, 13), 10: (4, 12), 12: (4, 10), 16: (5, 6), 40: (4, 10), 44: (5, 6)}
 ROTATIONS = (0, 0xDDC9, 0x6063, 0x874B, 0xA925)
 
 
@@ -109,6 +109,9 @@ class Reader:
         for block in range(self.blocks):
             start = HEADER + block * BLOCK
             expect(not any(self.data[start + 61 : start + 64]), f"block {block}: lock, version")
+            if self.width == 9:
+                rest = self.data[start + 58] >> 4 | self.data[start + 59]
+                expect(rest == 0, f"block {block}: after the plane")
             for slot in range(self.lanes * self.lane_slots):
                 f, death = self.slot(block, slot), self.death(block, slot)
                 if f == 0:
@@ -137,7 +140,18 @@ class Reader:
         if self.width in (16, 44):
             f = self.data[start + 2 * s] | self.data[start + 2 * s + 1] << 8
             return f & (1 << self.bits) - 1
-        return self.nibble(start, s) << 8 | self.data[start + s]
+        high = self.nibble(start, s) if self.width == 12 else self.planes(start, s)
+        return high << 8 | self.data[start + s]
+
+    def planes(self, start, s):
+        """Bits 8 and 9 of slot s, each from its plane behind the low bytes."""
+        slots = self.lanes * self.lane_slots
+        size = -(-slots // 8)
+        bits = 0
+        for p in range(self.width - 8):
+            at = start + slots + p * size
+            bits |= (int.from_bytes(self.data[at : at + size], "little") >> s & 1) << p
+        return bits
 
     def nibble(self, start, s):
         high = self.data[start + 40 + s % 20]

@@ -14,7 +14,7 @@ from format_reader import BadFile, MASK, Reader
 from xxh3 import xxh3_64
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
-NAMES = ("w8", "w12", "w16", "w12_grown", "e40", "e44")
+NAMES = ("w8", "w9", "w10", "w12", "w16", "w12_grown", "e40", "e44")
 ASKED = 4096
 
 
@@ -91,7 +91,7 @@ class Checksum(unittest.TestCase):
 class Command(unittest.TestCase):
     def test_files_of_the_command(self):
         asked = [b"%d" % i for i in range(20_000)]
-        for bits in ("8", "12", "16"):
+        for bits in ("8", "9", "10", "12", "16"):
             with self.subTest(bits=bits), tempfile.TemporaryDirectory() as folder:
                 file = os.path.join(folder, "filter")
                 command = os.path.abspath(os.environ["NESTLINE"])

@@ -29,12 +29,14 @@ struct Golden {
 // How GoogleTest shows it.
 inline void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.name; }
 
-// Nearly full, so that fingerprints are displaced and away from home; the last one has grown twice.
-inline constexpr std::array<Golden, 4> kGoldens = {{
+// Nearly full, so that fingerprints are displaced and away from home; two have grown.
+inline constexpr std::array<Golden, 6> kGoldens = {{
     {"w8", {8, 3, 0, 0x0123456789abcdef, 0, 140, 0}, 90, 60, 22},
     {"w12", {12, 3, 0, 0xfedcba9876543210, 0, 95, 0}, 60, 40, 14},
     {"w16", {16, 3, 0, 42, 0, 70, 0}, 45, 30, 9},
     {"w12_grown", {12, 3, 2, 7, 0, 410, 900}, 230, 150, 30},
+    {"w9", {9, 3, 0, 0x0f1e2d3c4b5a6978, 0, 120, 0}, 75, 55, 18},
+    {"w10", {10, 3, 1, 10, 0, 230, 0}, 140, 90, 25},
 }};
 
 inline constexpr std::uint64_t kAsked = 4096;  // keys of each kind whose answers are kept

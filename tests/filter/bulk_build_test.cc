@@ -349,7 +349,7 @@ TEST(BulkBuildGrowth, GivesRoomToKeysThatFindNone) {
 TEST(BulkBuildRefusals, AreThrownBeforeAnythingIsBuilt) {
   const std::vector<std::uint64_t> keys = {1, 2, 3};
   EXPECT_THROW((void)Filter::build({}, keys), std::invalid_argument);
-  EXPECT_THROW((void)Filter::build({.capacity = 3, .bits = 9}, keys), std::invalid_argument);
+  EXPECT_THROW((void)Filter::build({.capacity = 3, .bits = 11}, keys), std::invalid_argument);
   std::vector<Outcome> outcomes(2);
   EXPECT_THROW((void)Filter::build({.capacity = 3}, keys, outcomes), std::invalid_argument);
   EXPECT_EQ(outcomes, std::vector<Outcome>(2));

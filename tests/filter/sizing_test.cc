@@ -108,7 +108,7 @@ TEST(Sizing, ALowRateLowersTheLoad) {
   EXPECT_NEAR(full({.capacity = 100000, .fpr = 0.01, .bits = 8, .load = 0.55}), 0.55, 0.001);
   EXPECT_NEAR(full({.capacity = 100000, .fpr = 0.01, .bits = 12, .load = 0.8}), 0.8, 0.001);
   // At a low load the narrower width can take less memory for the same rate.
-  EXPECT_EQ(decide_size({.capacity = 100000, .fpr = 0.01, .load = 0.95}).bits, 12);
+  EXPECT_EQ(decide_size({.capacity = 100000, .fpr = 0.01, .load = 0.95}).bits, 9);
   EXPECT_EQ(decide_size({.capacity = 100000, .fpr = 0.01, .load = 0.7}).bits, 8);
 }
 
@@ -116,9 +116,10 @@ TEST(Sizing, WidthFollowsFromTheRate) {
   const auto bits = [](double fpr) { return Filter({.capacity = 1000, .fpr = fpr}).bits(); };
   EXPECT_EQ(bits(0.5), 8);
   EXPECT_EQ(bits(0.02), 8);
-  EXPECT_EQ(bits(0.0105), 8);
-  EXPECT_EQ(bits(0), 12) << "the default is 0.01";
-  EXPECT_EQ(bits(0.01), 12);
+  EXPECT_EQ(bits(0.014), 8);
+  EXPECT_EQ(bits(0), 9) << "the default is 0.01";
+  EXPECT_EQ(bits(0.01), 9);
+  EXPECT_EQ(bits(0.005), 10);
   EXPECT_EQ(bits(0.001), 12);
   EXPECT_EQ(bits(0.0005), 16);
   EXPECT_EQ(bits(0.0001), 16);
@@ -148,7 +149,7 @@ TEST(Sizing, BadOptionsAreRefused) {
   for (const double fpr : {-0.1, 1.0, 2.0, nan, infinity, -infinity}) {
     expect_refused({.capacity = 1, .fpr = fpr}, "fpr must be above 0 and below 1");
   }
-  for (const int bits : {-8, 1, 7, 9, 11, 13, 32}) {
+  for (const int bits : {-8, 1, 7, 11, 13, 14, 32}) {
     expect_refused({.capacity = 1, .bits = bits}, "bits must be 8, 9, 10, 12 or 16");
   }
   expect_refused({.capacity = 1, .fpr = 0.001, .bits = 8}, "lowest false-positive rate of 8-bit");

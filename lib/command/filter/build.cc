@@ -175,32 +175,33 @@ int build(const BuildArguments& arguments) {
 Command build_command() {
   const auto arguments = std::make_shared<BuildArguments>();
   Options& options = arguments->options;
-  return {{"build", "Build a filter from keys", kBuildFooter},
-          &arguments->file,
-          {{"-o", "FILE", "The filter file to write or replace", &arguments->file, kRequired},
-           {"--capacity", "N", "Number of keys it must hold; default: as many as the inputs have",
-            count(options.capacity, 1, kMaxCapacity)},
-           {"--fpr", "P", "Wanted false-positive rate, above 0 and below 1;\ndefault: 0.01",
-            rate(options.fpr)},
-           {"--bits", "B", "Fingerprint width: 8, 12 or 16", bits(options.bits), false, "--fpr"},
-           {"--max-capacity", "N", "Number of keys up to which it grows by itself",
-            count(options.max_capacity, 1, kMaxCapacity)},
-           {"--load", "L",
-            "How full it is at its capacity, from 0.5 to 0.95: less takes more\n"
-            "memory and is faster to fill; default: 0.95",
-            load_factor(options.load)},
-           {"--seed", "S", "Seed of the hash; filters with different seeds err on different keys",
-            count(options.seed, 0, std::numeric_limits<std::uint64_t>::max())},
-           {"--threads", "T", "Threads that fill the filter, at most one per core; default: 1",
-            count(arguments->threads, 1, kMaxThreads)},
-           zero_option(arguments->inputs.zero_terminated),
-           input_keys(arguments->inputs)},
-          [arguments] { return build(*arguments); },
-          [&options] {
-            if (options.max_capacity > 0 && options.max_capacity < options.capacity) {
-              throw UsageError("--max-capacity must not be below --capacity");
-            }
-          }};
+  return {
+      {"build", "Build a filter from keys", kBuildFooter},
+      &arguments->file,
+      {{"-o", "FILE", "The filter file to write or replace", &arguments->file, kRequired},
+       {"--capacity", "N", "Number of keys it must hold; default: as many as the inputs have",
+        count(options.capacity, 1, kMaxCapacity)},
+       {"--fpr", "P", "Wanted false-positive rate, above 0 and below 1;\ndefault: 0.01",
+        rate(options.fpr)},
+       {"--bits", "B", "Fingerprint width: 8, 9, 10, 12 or 16", bits(options.bits), false, "--fpr"},
+       {"--max-capacity", "N", "Number of keys up to which it grows by itself",
+        count(options.max_capacity, 1, kMaxCapacity)},
+       {"--load", "L",
+        "How full it is at its capacity, from 0.5 to 0.95: less takes more\n"
+        "memory and is faster to fill; default: 0.95",
+        load_factor(options.load)},
+       {"--seed", "S", "Seed of the hash; filters with different seeds err on different keys",
+        count(options.seed, 0, std::numeric_limits<std::uint64_t>::max())},
+       {"--threads", "T", "Threads that fill the filter, at most one per core; default: 1",
+        count(arguments->threads, 1, kMaxThreads)},
+       zero_option(arguments->inputs.zero_terminated),
+       input_keys(arguments->inputs)},
+      [arguments] { return build(*arguments); },
+      [&options] {
+        if (options.max_capacity > 0 && options.max_capacity < options.capacity) {
+          throw UsageError("--max-capacity must not be below --capacity");
+        }
+      }};
 }
 
 }  // namespace nestline::inline v0_2::command

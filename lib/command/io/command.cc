@@ -103,7 +103,10 @@ Read load_factor(double& into) {
 Read bits(int& into) {
   return [&into](const std::string& name, const std::string& text) {
     const auto value = parse_whole<int>(text);
-    if (value != 8 && value != 12 && value != 16) refuse(name, "8, 12 or 16", text);
+    constexpr std::array kWidths = {8, 9, 10, 12, 16};
+    if (!value || std::ranges::find(kWidths, *value) == kWidths.end()) {
+      refuse(name, "8, 9, 10, 12 or 16", text);
+    }
     into = *value;
   };
 }

@@ -98,7 +98,7 @@ Read rate(Number& into) {
 Read file_name(std::string& into);
 /// 0.5 to 0.95.
 Read load_factor(double& into);
-/// 8, 12 or 16.
+/// 8, 9, 10, 12 or 16.
 Read bits(int& into);
 
 // The commands of the program, each in the file of its name.
