@@ -217,7 +217,7 @@ TEST(ConcurrentFilterTest, ASnapshotIsACopy) {
 TEST(ConcurrentFilterTest, RefusesWhatFilterRefuses) {
   const auto refusal = [](auto&& work) { return message_of<std::invalid_argument>(work); };
   for (const Options& options :
-       {Options{}, Options{.capacity = 10, .bits = 9}, Options{.capacity = 10, .fpr = 2},
+       {Options{}, Options{.capacity = 10, .bits = 11}, Options{.capacity = 10, .fpr = 2},
         Options{.capacity = 10, .bits = 8, .max_capacity = 1u << 20},
         Options{.capacity = 10, .load = 0.96}}) {
     const std::string expected = refusal([&] { Filter filter(options); });

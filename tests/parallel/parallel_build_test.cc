@@ -165,7 +165,7 @@ TEST(Build, RefusesTooManyKeys) {
 TEST(Build, RefusesBadOptions) {
   const Keys<std::uint64_t> keys(3);
   EXPECT_FALSE(refusal<std::invalid_argument>({}, keys.all()).empty());
-  EXPECT_FALSE(refusal<std::invalid_argument>({.capacity = 3, .bits = 9}, keys.all()).empty());
+  EXPECT_FALSE(refusal<std::invalid_argument>({.capacity = 3, .bits = 11}, keys.all()).empty());
 }
 
 TEST(Build, GrowsForItsKeys) {

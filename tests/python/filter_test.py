@@ -173,7 +173,7 @@ def test_repr_says_what_matters():
     filter.insert([1, 2, 3])
     text = repr(filter)
     assert text.startswith("<nestline.Filter: 3 keys, load 0.0")
-    assert "rate" in text and "12 bits" in text
+    assert "rate" in text and "9 bits" in text
     assert repr(nestline.ConcurrentFilter(5)).startswith("<nestline.ConcurrentFilter: 0 keys")
     assert repr(nestline.Hash(5)) == "nestline.Hash(5)"
 

@@ -100,12 +100,13 @@ Read load_factor(double& into) {
   };
 }
 
-Read bits(int& into) {
-  return [&into](const std::string& name, const std::string& text) {
+Read bits(int& into, bool logical) {
+  return [&into, logical](const std::string& name, const std::string& text) {
+    constexpr std::array kWidths = {8, 12, 16, 9, 10};
     const auto value = parse_whole<int>(text);
-    constexpr std::array kWidths = {8, 9, 10, 12, 16};
-    if (!value || std::ranges::find(kWidths, *value) == kWidths.end()) {
-      refuse(name, "8, 9, 10, 12 or 16", text);
+    const auto* const end = kWidths.end() - (logical ? 2 : 0);
+    if (!value || std::find(kWidths.begin(), end, *value) == end) {
+      refuse(name, logical ? "8, 12 or 16" : "8, 9, 10, 12 or 16", text);
     }
     into = *value;
   };
