@@ -163,7 +163,7 @@ TEST(HistoryRunner, AFilterBehindAMutexPasses) {
 #endif
   const Verdict verdict = play_all<MutexFilter>(kHistories);
   EXPECT_EQ(verdict.failed, 0u) << verdict.first_failure;
-  EXPECT_EQ(verdict.played, kHistories * 3 * kFamilies.size());
+  EXPECT_EQ(verdict.played, kHistories * kFilterWidths.size() * kFamilies.size());
 }
 
 template <class F>

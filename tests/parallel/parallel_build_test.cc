@@ -115,7 +115,7 @@ TEST(Build, CountsCopies) {
           more += filter.count(key) > key % 3 + 1;
         }
         // Those that look like another key.
-        EXPECT_LT(more, bits == 8 ? 1500u : 150u);
+        EXPECT_LT(more, bits <= 10 ? 1500u : 150u);
       });
     }
   }
