@@ -155,7 +155,8 @@ void measure(double load, std::size_t bytes, int bits, int rounds) {
         [&](auto keys, auto) { return both.theirs.may_contain_each(keys); });
   }
   const auto percent = [&](std::size_t found, int times) {
-    return 100 * static_cast<double>(found) / (times * static_cast<double>(rounds * kLookups));
+    return 100 * static_cast<double>(found) /
+           (times * static_cast<double>(rounds) * static_cast<double>(kLookups));
   };
   std::printf(
       "%4.2f %6.2f   %5.2f %5.2f   %6.1f %6.1f %6.1f   %6.1f %6.1f   %6.1f %6.1f %6.1f   %llu\n",
