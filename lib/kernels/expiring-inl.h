@@ -30,12 +30,8 @@ HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Bl
 #else
   using T = Ranks::Phase<L>;  // of a slot's first part
   const BlockTag<T> d;
-  const auto chosen = [&](std::uint64_t slots, std::size_t i) HWY_ATTR {
-    std::uint8_t bits[8];  // LoadMaskBits may read 8 bytes
-    const std::uint64_t from_i = slots >> i;
-    std::memcpy(bits, &from_i, sizeof(bits));
-    return hn::LoadMaskBits(d, bits);
-  };
+  const auto chosen = [&](std::uint64_t slots, std::size_t i)
+                          HWY_ATTR { return mask_of(d, slots >> i); };
   for (std::size_t i = 0; i < kBlockBytes / sizeof(T); i += hn::Lanes(d)) {
     auto kept = hn::IfThenZeroElse(chosen(dead, i),
                                    hn::Load(d, reinterpret_cast<const T*>(block.bytes.data()) + i));

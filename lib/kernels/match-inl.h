@@ -98,6 +98,14 @@ HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
   return bits;
 }
 
+// The inverse: the lowest bits as a mask.
+template <class D>
+HWY_INLINE hn::Mask<D> mask_of(D d, std::uint64_t bits) {
+  std::uint8_t bytes[8];  // LoadMaskBits may read 8 bytes
+  std::memcpy(bytes, &bits, sizeof(bytes));
+  return hn::LoadMaskBits(d, bytes);
+}
+
 // Bit i: in the bits of kMask, lane i of the block equals those of `wanted`, which are all equal.
 template <auto kMask, typename T>
 HWY_INLINE std::uint64_t equal_lanes_in(const T* lanes, hn::Vec<BlockTag<T> > wanted) {
@@ -356,10 +364,7 @@ HWY_INLINE void word_to_bytes(std::uint64_t bits, std::uint8_t* bytes) {
   const std::size_t step = hn::Lanes(d);
   const auto ones = hn::Set(d, std::uint8_t{1});
   for (std::size_t i = 0; i < 64; i += step) {
-    std::uint8_t part[8];  // LoadMaskBits may read 8 bytes
-    const std::uint64_t rest = bits >> i;
-    std::memcpy(part, &rest, sizeof(part));
-    hn::StoreU(hn::IfThenElseZero(hn::LoadMaskBits(d, part), ones), d, bytes + i);
+    hn::StoreU(hn::IfThenElseZero(mask_of(d, bits >> i), ones), d, bytes + i);
   }
 #endif
 }
@@ -400,12 +405,10 @@ inline std::size_t bits_to_positions(const std::uint64_t* bitmap, std::size_t co
       std::uint32_t found[64 + 16];
       std::size_t n = 0;
       for (std::size_t i = 0; i < 64; i += step) {
-        std::uint8_t part[8];
-        std::memcpy(part, &bits, sizeof(part));
         const auto from = selection != nullptr
                               ? hn::LoadU(d, selection + at + i)
                               : hn::Iota(d, first + static_cast<std::uint32_t>(at + i));
-        hn::StoreU(hn::Compress(from, hn::LoadMaskBits(d, part)), d, found + n);
+        hn::StoreU(hn::Compress(from, mask_of(d, bits)), d, found + n);
         n += static_cast<std::size_t>(std::popcount(bits & ((std::uint64_t{1} << step) - 1)));
         bits >>= step;
       }

@@ -185,10 +185,7 @@ class ResidentLanes {
     const auto planes = L::planes(block_);
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
       const auto part = [&](std::uint64_t plane, T bit) HWY_ATTR {
-        std::uint8_t bits[8];  // LoadMaskBits may read 8 bytes
-        plane >>= s;
-        std::memcpy(bits, &plane, sizeof(bits));
-        return hn::IfThenElseZero(hn::LoadMaskBits(d, bits), hn::Set(d, bit));
+        return hn::IfThenElseZero(mask_of(d, plane >> s), hn::Set(d, bit));
       };
       auto high = part(planes[0], 1);
       if constexpr (L::kPlanes > 1) high = hn::Or(high, part(planes[1], 2));

@@ -202,10 +202,7 @@ class PlaneChooser {
 
  private:
   static HWY_INLINE Quarter masked(std::uint64_t bits) {
-    std::uint8_t part[8];  // LoadMaskBits may read 8 bytes
-    std::memcpy(part, &bits, sizeof(part));
-    const D128 d;
-    return hn::VecFromMask(d, hn::LoadMaskBits(d, part));
+    return hn::VecFromMask(D128(), mask_of(D128(), bits));
   }
   // The slots' bits where the last quarter has its planes.
   static HWY_INLINE Quarter in_planes(std::uint64_t slots) {

@@ -77,8 +77,13 @@ struct ComputedBuckets {
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,
                                                              std::uint32_t index) {
+    return bucket(fingerprint, phase_with(fingerprint, lane, index));
+  }
+  NESTLINE_INLINE static constexpr std::uint32_t phase_with(std::uint32_t fingerprint,
+                                                            std::uint32_t lane,
+                                                            std::uint32_t index) {
     const std::uint32_t phase = index - rotation(fingerprint, lane, kSlotsPerLane);
-    return bucket(fingerprint, phase < kSlotsPerLane ? phase : phase + kSlotsPerLane);
+    return phase < kSlotsPerLane ? phase : phase + kSlotsPerLane;
   }
 };
 
@@ -172,8 +177,7 @@ struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,
                                                              std::uint32_t index) {
-    const std::uint32_t phase = index - rotation(fingerprint, lane, kLaneSlots);
-    return bucket(fingerprint, phase < kLaneSlots ? phase : phase + kLaneSlots);
+    return bucket(fingerprint, Computed::phase_with(fingerprint, lane, index));
   }
 };
 

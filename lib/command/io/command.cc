@@ -102,10 +102,9 @@ Read load_factor(double& into) {
 
 Read bits(int& into, bool logical) {
   return [&into, logical](const std::string& name, const std::string& text) {
-    constexpr std::array kWidths = {8, 12, 16, 9, 10};
     const auto value = parse_whole<int>(text);
-    const auto* const end = kWidths.end() - (logical ? 2 : 0);
-    if (!value || std::find(kWidths.begin(), end, *value) == end) {
+    const bool in_planes = value == 9 || value == 10;
+    if ((!in_planes || logical) && value != 8 && value != 12 && value != 16) {
       refuse(name, logical ? "8, 12 or 16" : "8, 9, 10, 12 or 16", text);
     }
     into = *value;
