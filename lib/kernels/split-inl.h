@@ -107,14 +107,11 @@ HWY_INLINE void split_lanes(const Block* from, std::size_t count, std::uint32_t 
   }
 }
 
-// The others, in the four 16-byte quarters of a block; `b` and `c` are the second and the third. A
-// chooser says which bytes of a quarter belong to the second copy: all ones, or of shared bytes the
-// bits, and 0 for the header.
+// The others, in the four 16-byte quarters of a block: a, b, c and e. A chooser turns their bytes
+// into what belongs to the second copy: all ones, or of shared bytes the bits, and 0 for the
+// header. It keeps no vectors: those of SVE have no size, so no class can have them.
 using D128 = hn::CappedTag<std::uint8_t, 16>;
 using Quarter = hn::Vec<D128>;
-struct Quarters {
-  Quarter a, b, c, e;
-};
 HWY_INLINE Quarter first_bytes(std::size_t bytes) {
   const D128 d;
   return hn::VecFromMask(d, hn::FirstN(d, bytes));
@@ -123,84 +120,78 @@ HWY_INLINE Quarter have_bit(Quarter bytes, Quarter bit) {
   const D128 d;
   return hn::VecFromMask(d, hn::Ne(hn::And(bytes, bit), hn::Zero(d)));
 }
+HWY_INLINE Quarter set_bit(std::uint32_t bit) {
+  return hn::Set(D128(), static_cast<std::uint8_t>(1u << bit % 8));
+}
 
 // 12 bits: low bytes of slots 0..15, 16..31, 32..39 and nibbles 0..7, nibbles 8..19 and the header.
 template <bool kNibbleDecides>
-class NibbleChooser {
- public:
-  explicit HWY_INLINE NibbleChooser(std::uint32_t next_bit)
-      : low_bit_(hn::Set(D128(), static_cast<std::uint8_t>(1u << next_bit % 8))),
-        high_bit_(hn::Set(D128(), static_cast<std::uint8_t>(1u << (next_bit % 8 + 4) % 8))) {
+struct NibbleChooser {
+  std::uint32_t next_bit;
+  HWY_INLINE void operator()(const Block&, Quarter& a, Quarter& b, Quarter& c, Quarter& e) const {
     static_assert(FilterLayout<12>::kNibbleByte == 40 && FilterLayout<12>::kNibbleRun == 20);
-  }
-  HWY_INLINE Quarters operator()(const Block&, const Quarters& of) const {
     const D128 d;
     const auto in_4 = first_bytes(4);
     const auto in_8 = first_bytes(8);
     const auto in_12 = first_bytes(12);
     const auto low_half = hn::Set(d, std::uint8_t{0x0f});
-    // Which low bytes are chosen. Only the first 8 bytes of chosen.c count.
-    Quarters chosen;
+    const auto low_bit = set_bit(next_bit);
+    // Which low bytes are chosen. Only the first 8 bytes of c count.
     if constexpr (kNibbleDecides) {
       // Nibble bytes: the low half belongs to slots 0..19, the high half to the others.
-      const auto mixed_bit = hn::Or(hn::And(in_4, low_bit_), hn::AndNot(in_4, high_bit_));
-      const auto nibbles = hn::CombineShiftRightBytes<8>(d, of.e, of.c);         // 0..15
-      const auto for_b = hn::Or(hn::And(in_4, hn::ShiftRightBytes<8>(d, of.e)),  // 16..19, 0..11
+      const auto high_bit = set_bit(next_bit + 4);
+      const auto mixed_bit = hn::Or(hn::And(in_4, low_bit), hn::AndNot(in_4, high_bit));
+      const auto nibbles = hn::CombineShiftRightBytes<8>(d, e, c);            // 0..15
+      const auto for_b = hn::Or(hn::And(in_4, hn::ShiftRightBytes<8>(d, e)),  // 16..19, 0..11
                                 hn::ShiftLeftBytes<4>(d, nibbles));
-      chosen.a = have_bit(nibbles, low_bit_);
-      chosen.b = have_bit(for_b, mixed_bit);
-      chosen.c = have_bit(hn::ShiftRightBytes<4>(d, of.e), high_bit_);  // 12..19
+      a = have_bit(nibbles, low_bit);
+      b = have_bit(for_b, mixed_bit);
+      c = have_bit(hn::ShiftRightBytes<4>(d, e), high_bit);  // 12..19
     } else {
-      chosen.a = have_bit(of.a, low_bit_);
-      chosen.b = have_bit(of.b, low_bit_);
-      chosen.c = have_bit(of.c, low_bit_);
+      a = have_bit(a, low_bit);
+      b = have_bit(b, low_bit);
+      c = have_bit(c, low_bit);
     }
-    chosen.c = hn::And(chosen.c, in_8);
+    c = hn::And(c, in_8);
     // The nibbles of the chosen slots: nibble byte s holds those of slots s and 20 + s.
     const auto nibbles_of = [&](auto low, auto high) HWY_ATTR {
       return hn::Or(hn::And(low, low_half), hn::AndNot(low_half, high));
     };
-    chosen.c = hn::Or(chosen.c, nibbles_of(hn::ShiftLeftBytes<8>(d, chosen.a),
-                                           hn::AndNot(in_8, hn::ShiftLeftBytes<4>(d, chosen.b))));
-    chosen.e = hn::And(in_12, nibbles_of(hn::CombineShiftRightBytes<8>(d, chosen.b, chosen.a),
-                                         hn::CombineShiftRightBytes<12>(d, chosen.c, chosen.b)));
-    return chosen;
+    c = hn::Or(
+        c, nibbles_of(hn::ShiftLeftBytes<8>(d, a), hn::AndNot(in_8, hn::ShiftLeftBytes<4>(d, b))));
+    e = hn::And(in_12, nibbles_of(hn::CombineShiftRightBytes<8>(d, b, a),
+                                  hn::CombineShiftRightBytes<12>(d, c, b)));
   }
-
- private:
-  Quarter low_bit_;
-  Quarter high_bit_;
 };
 
 // 9 and 10 bits: low bytes in the first three quarters and at 9 bits in 4 bytes more, then planes.
 template <class L>
-class PlaneChooser {
- public:
-  explicit HWY_INLINE PlaneChooser(std::uint32_t next_bit)
-      : plane_(next_bit - 8),
-        low_bit_(hn::Set(D128(), static_cast<std::uint8_t>(1u << next_bit % 8))) {
+struct PlaneChooser {
+  std::uint32_t next_bit;
+  HWY_INLINE void operator()(const Block& block, Quarter& a, Quarter& b, Quarter& c,
+                             Quarter& e) const {
     static_assert(L::kPlaneByte >= 48);
-  }
-  HWY_INLINE Quarters operator()(const Block& block, const Quarters& of) const {
     const D128 d;
-    Quarters chosen;
     std::uint64_t slots = 0;
-    if (plane_ < L::kPlanes) {
-      slots = L::planes(block)[plane_] & L::kAllSlots;
-      chosen = {masked(slots), masked(slots >> 16), masked(slots >> 32), masked(slots >> 48)};
+    if (next_bit >= 8) {
+      slots = L::planes(block)[next_bit - 8] & L::kAllSlots;
+      a = masked(slots);
+      b = masked(slots >> 16);
+      c = masked(slots >> 32);
+      e = masked(slots >> 48);
     } else {
-      const auto of_e = hn::And(of.e, first_bytes(L::kPlaneByte - 48));
-      chosen = {have_bit(of.a, low_bit_), have_bit(of.b, low_bit_), have_bit(of.c, low_bit_),
-                have_bit(of_e, low_bit_)};
+      const auto bit = set_bit(next_bit);
+      a = have_bit(a, bit);
+      b = have_bit(b, bit);
+      c = have_bit(c, bit);
+      e = have_bit(hn::And(e, first_bytes(L::kPlaneByte - 48)), bit);
       const auto bits = [&](Quarter quarter)
                             HWY_ATTR { return bits_of(d, hn::Ne(quarter, hn::Zero(d))); };
-      slots = bits(chosen.a) | bits(chosen.b) << 16 | bits(chosen.c) << 32 | bits(chosen.e) << 48;
+      slots = bits(a) | bits(b) << 16 | bits(c) << 32 | bits(e) << 48;
     }
-    chosen.e = hn::Or(chosen.e, in_planes(slots));
-    return chosen;
+    e = hn::Or(e, in_planes(slots));
   }
 
- private:
   static HWY_INLINE Quarter masked(std::uint64_t bits) {
     return hn::VecFromMask(D128(), mask_of(D128(), bits));
   }
@@ -216,9 +207,6 @@ class PlaneChooser {
     const hn::Repartition<std::uint64_t, D128> d;
     return hn::BitCast(D128(), hn::InterleaveLower(d, hn::Set(d, low), hn::Set(d, high)));
   }
-
-  std::uint32_t plane_;  // or a large number
-  Quarter low_bit_;
 };
 
 template <bool kStream, class Chooser>
@@ -232,18 +220,25 @@ HWY_INLINE void split_quarters(const Block* from, std::size_t count, const Choos
     const Block& block = readable_block(from[i], copy);
     const auto load = [&](std::size_t byte)
                           HWY_ATTR { return hn::Load(d, block.bytes.data() + byte); };
-    const Quarters of = {load(0), load(16), load(32), hn::And(load(48), in_13)};
-    const Quarters chosen = choose(block, of);
+    const Quarter a = load(0);
+    const Quarter b = load(16);
+    const Quarter c = load(32);
+    const Quarter e = hn::And(load(48), in_13);
+    Quarter chosen_a = a;
+    Quarter chosen_b = b;
+    Quarter chosen_c = c;
+    Quarter chosen_e = e;
+    choose(block, chosen_a, chosen_b, chosen_c, chosen_e);
     std::uint8_t* const low = to[2 * i].bytes.data();
-    put_lanes<kStream>(d, hn::AndNot(chosen.a, of.a), low);
-    put_lanes<kStream>(d, hn::AndNot(chosen.b, of.b), low + 16);
-    put_lanes<kStream>(d, hn::AndNot(chosen.c, of.c), low + 32);
-    put_lanes<kStream>(d, hn::AndNot(chosen.e, of.e), low + 48);
+    put_lanes<kStream>(d, hn::AndNot(chosen_a, a), low);
+    put_lanes<kStream>(d, hn::AndNot(chosen_b, b), low + 16);
+    put_lanes<kStream>(d, hn::AndNot(chosen_c, c), low + 32);
+    put_lanes<kStream>(d, hn::AndNot(chosen_e, e), low + 48);
     std::uint8_t* const high = to[2 * i + 1].bytes.data();
-    put_lanes<kStream>(d, hn::And(chosen.a, of.a), high);
-    put_lanes<kStream>(d, hn::And(chosen.b, of.b), high + 16);
-    put_lanes<kStream>(d, hn::And(chosen.c, of.c), high + 32);
-    put_lanes<kStream>(d, hn::And(hn::Or(chosen.e, mark), of.e), high + 48);
+    put_lanes<kStream>(d, hn::And(chosen_a, a), high);
+    put_lanes<kStream>(d, hn::And(chosen_b, b), high + 16);
+    put_lanes<kStream>(d, hn::And(chosen_c, c), high + 32);
+    put_lanes<kStream>(d, hn::And(hn::Or(chosen_e, mark), e), high + 48);
   }
 }
 
@@ -255,11 +250,11 @@ HWY_INLINE void split_blocks(const Block* from, std::size_t count, std::uint32_t
   } else if constexpr (L::kBits == 16) {
     split_lanes<std::uint16_t, kStream>(from, count, next_bit, to);
   } else if constexpr (L::kPlanes > 0) {
-    split_quarters<kStream>(from, count, PlaneChooser<L>(next_bit), to);
+    split_quarters<kStream>(from, count, PlaneChooser<L>{next_bit}, to);
   } else if (next_bit >= 8) {
-    split_quarters<kStream>(from, count, NibbleChooser<true>(next_bit), to);
+    split_quarters<kStream>(from, count, NibbleChooser<true>{next_bit}, to);
   } else {
-    split_quarters<kStream>(from, count, NibbleChooser<false>(next_bit), to);
+    split_quarters<kStream>(from, count, NibbleChooser<false>{next_bit}, to);
   }
 }
 
