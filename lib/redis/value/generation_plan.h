@@ -48,9 +48,8 @@ struct Settings {
   std::uint16_t expansion = 1;
   /// Seeds the hash. Random for each key that is created, and the same on its replicas.
   std::uint64_t seed = 0;
-  /// Whether 9 and 10 bits may be chosen; only with an error rate and expansion 0, since they
-  /// hardly double. Versions before 0.2 know no such value, and the same commands make the same
-  /// bytes in all: a value keeps what it was made with.
+  /// Whether 9 and 10 bits may be chosen, which hardly double: only with an error rate and
+  /// expansion 0. Versions before 0.2 know no such value; a value keeps what it was made with.
   bool all_widths = false;
   friend bool operator==(const Settings&, const Settings&) = default;
 };
@@ -76,9 +75,8 @@ struct GenerationPlan {
 /// The most doublings of a plan: up to these, fewer than one filter in a million gets more
 /// look-alike keys than slots (lib/filter/sizing.h). The ledger takes such keys.
 unsigned most_growth_of(int bits);
-/// Whether only values with Settings::all_widths have this width.
+/// Whether only values with Settings::all_widths have this width, and which may be such values.
 constexpr bool needs_all_widths(int bits) { return bits == 9 || bits == 10; }
-/// Whether they may have all widths.
 inline bool may_have_all_widths(const Settings& settings) {
   return settings.error != 0 && settings.expansion == 0;
 }
