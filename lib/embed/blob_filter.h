@@ -34,13 +34,13 @@ class BlobFilter {
   [[nodiscard]] bool may_contain(Key key) const noexcept { return copies(key, true) != 0; }
   [[nodiscard]] unsigned count(Key key) const noexcept { return copies(key, false); }
 
- private:
-  // The fields of the header and the checksum of all checksums.
+  // The fields of the header and the checksum of all checksums: other for other filters.
   static constexpr std::size_t kFieldBytes = 80;
   using Identity = std::array<std::byte, kFieldBytes + 8>;
+  static Identity identity_of(std::span<const std::byte> bytes) noexcept;  // of kFieldBytes or more
 
+ private:
   [[nodiscard]] unsigned copies(Key key, bool any) const noexcept;
-  static Identity identity_of(std::span<const std::byte> bytes) noexcept;
   std::span<const std::byte> bytes_;
   internal::Geometry geometry_;
   std::uint64_t seed_ = 0;

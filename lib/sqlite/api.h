@@ -7,19 +7,11 @@
 
 #include <sqlite3ext.h>
 
-#include <stdexcept>
+#include "lib/embed/collected.h"
 
 SQLITE_EXTENSION_INIT3
 
 namespace nestline::inline v0_2::sqlite {
-
-// A wrong argument; what() is the sentence that the user reads.
-struct Refusal : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-// A result that is longer than SQLite's limit for a value.
-struct TooBig {};
 
 // Makes the error that is being handled that of the function, after its name, the user data.
 void set_caught_error(sqlite3_context* context) noexcept;

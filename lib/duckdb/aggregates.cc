@@ -1,0 +1,275 @@
+// The aggregates: build, merge, insert and erase.
+//
+// The state of a group is a pointer, null before the first row that counts. Threads have states of
+// their own, which are combined; a window may combine one state into several, so the source stays
+// as it is. Where a query is interrupted DuckDB destroys the states.
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "lib/duckdb/filters.h"
+#include "lib/duckdb/vectors.h"
+#include "lib/embed/collected.h"
+#include "nestline/io.h"
+
+namespace nestline::inline v0_2::duckdb {
+namespace {
+
+constexpr std::uint64_t kLongest = std::numeric_limits<std::uint32_t>::max();  // BLOB
+
+template <typename T>
+T*& object_of(duckdb_aggregate_state state) {
+  return *reinterpret_cast<T**>(state);
+}
+
+template <typename T>
+T& made_object_of(duckdb_aggregate_state state) {
+  T*& object = object_of<T>(state);
+  if (object == nullptr) object = new T();
+  return *object;
+}
+
+void set_error(duckdb_function_info info, const char* sentence) {
+  duckdb_aggregate_function_set_error(info, sentence);
+}
+
+// The columns of a chunk, and its runs of rows that belong to one group: visit(first, end, state).
+class Rows {
+ public:
+  Rows(duckdb_data_chunk chunk, duckdb_aggregate_state* states) : chunk_(chunk), states_(states) {}
+  [[nodiscard]] idx_t count() const { return duckdb_data_chunk_get_size(chunk_); }
+  [[nodiscard]] duckdb_vector column(idx_t i) const {
+    return duckdb_data_chunk_get_vector(chunk_, i);
+  }
+  template <typename T>
+  [[nodiscard]] const T* data(idx_t i) const {
+    return static_cast<const T*>(duckdb_vector_get_data(column(i)));
+  }
+  template <typename Visit>
+  void for_each_group(idx_t from, idx_t to, Visit&& visit) const {
+    for (idx_t first = from, end = from; first < to; first = end) {
+      while (end < to && states_[end] == states_[first]) ++end;
+      visit(first, end, states_[first]);
+    }
+  }
+
+ private:
+  duckdb_data_chunk chunk_;
+  duckdb_aggregate_state* states_;
+};
+
+// Appends the hashes of the rows that are not NULL.
+void add_hashes(Keys& keys, const Valid& valid, idx_t first, idx_t end, std::uint64_t seed,
+                std::vector<Hash>& hashes) {
+  keys.batch(first, end, seed).visit([&](const auto& batch) {
+    for (idx_t row = first; row < end; ++row) {
+      if (valid[row]) hashes.push_back(hash_key(batch[row - first], seed));
+    }
+  });
+}
+
+// nestline_build(key [, fpr [, capacity]])
+struct Build {
+  CollectedBuild build;
+
+  static void update(const Rows& rows, idx_t columns) {
+    static thread_local Keys keys;
+    static thread_local std::vector<Hash> hashes;
+    const Valid valid(rows.column(0));
+    keys.read(rows.column(0), rows.count());
+    rows.for_each_group(0, rows.count(), [&](idx_t first, idx_t end, auto state) {
+      hashes.clear();
+      add_hashes(keys, valid, first, end, Options().seed, hashes);
+      if (hashes.empty()) return;
+      CollectedBuild& build = made_object_of<Build>(state).build;
+      for (idx_t row = first; row < end && columns > 1; ++row)
+        set_options(build, rows, columns, row);
+      build.hashes.add(hashes, kLongest);
+    });
+  }
+  void add(const Build& other) { build.add(other.build, kLongest); }
+  std::optional<Filter> result() { return build.filter(kLongest); }
+
+ private:
+  static void set_options(CollectedBuild& build, const Rows& rows, idx_t columns, idx_t row) {
+    const bool has_rate = Valid(rows.column(1))[row];
+    std::optional<std::int64_t> capacity;
+    if (columns > 2) {
+      capacity = Valid(rows.column(2))[row] ? rows.data<std::int64_t>(2)[row] : 0;
+    }
+    build.set_options(has_rate ? rows.data<double>(1)[row] : 0, capacity);
+  }
+};
+
+// nestline_merge(filter)
+struct Merge {
+  std::optional<Filter> all;
+
+  static void update(const Rows& rows, idx_t /*columns*/) {
+    const auto* const blobs = rows.data<duckdb_string_t>(0);
+    const Valid valid(rows.column(0));
+    for_each_run(blobs, valid, rows.count(), [&](idx_t first, idx_t end) {
+      const auto filter = Filters::of_process().open(bytes_of(blobs[first]));
+      for (idx_t row = first; row < end; ++row) {
+        rows.for_each_group(row, row + 1, [&](idx_t, idx_t, auto state) {
+          made_object_of<Merge>(state).add(*filter);
+        });
+      }
+    });
+  }
+  void add(const Merge& other) {
+    if (other.all) add(*other.all);
+  }
+  void add(const Filter& next) {
+    if (all) {
+      unite(*all, next.snapshot());
+    } else {
+      all = next.snapshot();
+    }
+  }
+  std::optional<Filter> result() { return all ? std::optional(all->snapshot()) : std::nullopt; }
+};
+
+// nestline_insert(filter, key) and nestline_erase(filter, key): a changed copy.
+template <bool kErases>
+struct Change {
+  std::shared_ptr<const Filter> filter;
+  std::vector<Hash> hashes;
+
+  static void update(const Rows& rows, idx_t /*columns*/) {
+    static thread_local Keys keys;
+    const auto* const blobs = rows.data<duckdb_string_t>(0);
+    const Valid valid(rows.column(0)), valid_keys(rows.column(1));
+    keys.read(rows.column(1), rows.count());
+    for_each_run(blobs, valid, rows.count(), [&](idx_t from, idx_t to) {
+      const auto filter = Filters::of_process().open(bytes_of(blobs[from]));
+      rows.for_each_group(from, to, [&](idx_t first, idx_t end, auto state) {
+        Change& change = made_object_of<Change>(state);
+        change.set(filter);
+        add_hashes(keys, valid_keys, first, end, filter->seed(), change.hashes);
+      });
+    });
+  }
+  void set(const std::shared_ptr<const Filter>& next) {
+    if (filter == nullptr) filter = next;
+    if (filter == next || to_bytes(*filter) == to_bytes(*next)) return;
+    throw Refusal("nestline: the filter is the same in all rows of a group");
+  }
+  void add(const Change& other) {
+    set(other.filter);
+    hashes.insert(hashes.end(), other.hashes.begin(), other.hashes.end());
+  }
+  std::optional<Filter> result() {
+    Filter changed = filter->snapshot();
+    if constexpr (kErases) {
+      changed.erase(hashes);
+    } else {
+      std::vector<Outcome> outcomes(hashes.size());
+      (void)changed.insert(hashes, outcomes);
+      if (std::ranges::find(outcomes, Outcome::full) != outcomes.end()) {
+        throw Refusal(
+            "nestline: no room for all of these keys: build the filter with a larger capacity");
+      }
+    }
+    return changed;
+  }
+};
+
+template <typename T>
+idx_t size_of_state(duckdb_function_info /*info*/) {
+  return sizeof(T*);
+}
+
+template <typename T>
+void begin(duckdb_function_info /*info*/, duckdb_aggregate_state state) {
+  object_of<T>(state) = nullptr;
+}
+
+template <typename T>
+void end(duckdb_aggregate_state* states, idx_t count) {
+  for (idx_t i = 0; i < count; ++i) delete std::exchange(object_of<T>(states[i]), nullptr);
+}
+
+template <typename T>
+void update(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_aggregate_state* states) {
+  guarded(info, set_error,
+          [&] { T::update(Rows(chunk, states), duckdb_data_chunk_get_column_count(chunk)); });
+}
+
+template <typename T>
+void combine(duckdb_function_info info, duckdb_aggregate_state* sources,
+             duckdb_aggregate_state* targets, idx_t count) {
+  guarded(info, set_error, [&] {
+    for (idx_t i = 0; i < count; ++i) {
+      if (const T* const source = object_of<T>(sources[i]))
+        made_object_of<T>(targets[i]).add(*source);
+    }
+  });
+}
+
+template <typename T>
+void finalize(duckdb_function_info info, duckdb_aggregate_state* states, duckdb_vector result,
+              idx_t count, idx_t offset) {
+  guarded(info, set_error, [&] {
+    for (idx_t i = 0; i < count; ++i) {
+      T* const object = object_of<T>(states[i]);
+      const std::optional<Filter> filter = object != nullptr ? object->result() : std::nullopt;
+      if (!filter) {
+        duckdb_vector_ensure_validity_writable(result);
+        duckdb_validity_set_row_invalid(duckdb_vector_get_validity(result), offset + i);
+        continue;
+      }
+      const auto bytes = to_bytes(*filter);
+      if (bytes.size() > kLongest) throw TooBig();
+      duckdb_vector_assign_string_element_len(
+          result, offset + i, reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+  });
+}
+
+// A function with this number of the parameters.
+template <typename T>
+void add_one(duckdb_aggregate_function_set set, const char* name,
+             std::span<const duckdb_type> parameters) {
+  duckdb_aggregate_function function = duckdb_create_aggregate_function();
+  duckdb_aggregate_function_set_name(function, name);
+  for (const duckdb_type parameter : parameters) {
+    duckdb_aggregate_function_add_parameter(function, Type(parameter).get());
+  }
+  duckdb_aggregate_function_set_return_type(function, Type(DUCKDB_TYPE_BLOB).get());
+  duckdb_aggregate_function_set_special_handling(function);  // NULL is ours
+  duckdb_aggregate_function_set_functions(function, size_of_state<T>, begin<T>, update<T>,
+                                          combine<T>, finalize<T>);
+  duckdb_aggregate_function_set_destructor(function, end<T>);
+  duckdb_add_aggregate_function_to_set(set, function);
+  duckdb_destroy_aggregate_function(&function);
+}
+
+// Functions of the name with `fewest` parameters and more.
+template <typename T>
+bool add(duckdb_connection connection, const char* name, std::size_t fewest,
+         std::initializer_list<duckdb_type> parameters) {
+  duckdb_aggregate_function_set set = duckdb_create_aggregate_function_set(name);
+  for (std::size_t count = fewest; count <= parameters.size(); ++count) {
+    add_one<T>(set, name, std::span(parameters.begin(), count));
+  }
+  const bool is_added = duckdb_register_aggregate_function_set(connection, set) == DuckDBSuccess;
+  duckdb_destroy_aggregate_function_set(&set);
+  return is_added;
+}
+
+}  // namespace
+
+bool add_aggregates(duckdb_connection connection) {
+  constexpr duckdb_type kFilter = DUCKDB_TYPE_BLOB, kKey = DUCKDB_TYPE_ANY;
+  return add<Build>(connection, "nestline_build", 1,
+                    {kKey, DUCKDB_TYPE_DOUBLE, DUCKDB_TYPE_BIGINT}) &&
+         add<Merge>(connection, "nestline_merge", 1, {kFilter}) &&
+         add<Change<false>>(connection, "nestline_insert", 2, {kFilter, kKey}) &&
+         add<Change<true>>(connection, "nestline_erase", 2, {kFilter, kKey});
+}
+
+}  // namespace nestline::inline v0_2::duckdb

@@ -1,0 +1,56 @@
+// DuckDB's functions, as an extension calls them: through the table that DuckDB hands over as it
+// loads the extension (extension.cc), of the stable C interface v1.2. And how errors leave our
+// functions: no exception does.
+//
+//   guarded(info, fail, work)  is the body of every function of SQL
+//
+// docs/DUCKDB.md documents the functions of SQL.
+#ifndef NESTLINE_LIB_DUCKDB_API_H_
+#define NESTLINE_LIB_DUCKDB_API_H_
+
+#include <duckdb_extension.h>
+
+#include <exception>
+#include <new>
+#include <utility>
+
+DUCKDB_EXTENSION_EXTERN
+
+namespace nestline::inline v0_2::duckdb {
+
+// Calls fail(info, sentence), DuckDB's way to set an error, for what work() throws.
+template <typename Fail, typename Work>
+void guarded(duckdb_function_info info, Fail fail, Work&& work) noexcept {
+  try {
+    work();
+  } catch (const std::bad_alloc&) {
+    fail(info, "nestline: there is no memory for it");
+  } catch (const std::exception& error) {
+    fail(info, error.what());
+  } catch (...) {
+    fail(info, "nestline: something went wrong that has no description");
+  }
+}
+
+// A type of DuckDB's, destroyed with this object.
+class Type {
+ public:
+  explicit Type(duckdb_type id) : type_(duckdb_create_logical_type(id)) {}
+  explicit Type(duckdb_logical_type type) : type_(type) {}
+  Type(const Type&) = delete;
+  Type& operator=(const Type&) = delete;
+  ~Type() { duckdb_destroy_logical_type(&type_); }
+  [[nodiscard]] duckdb_logical_type get() const { return type_; }
+  [[nodiscard]] duckdb_type id() const { return duckdb_get_type_id(type_); }
+
+ private:
+  duckdb_logical_type type_;
+};
+
+// False where DuckDB refuses a function.
+bool add_lookups(duckdb_connection connection);
+bool add_aggregates(duckdb_connection connection);
+
+}  // namespace nestline::inline v0_2::duckdb
+
+#endif  // NESTLINE_LIB_DUCKDB_API_H_

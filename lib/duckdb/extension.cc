@@ -1,0 +1,11 @@
+// The entry point of the extension.
+#define DUCKDB_EXTENSION_NAME nestline
+#include "lib/duckdb/api.h"
+
+DUCKDB_EXTENSION_ENTRYPOINT(duckdb_connection connection, duckdb_extension_info info,
+                            duckdb_extension_access* access) {
+  using namespace nestline::duckdb;  // NOLINT(google-build-using-namespace): of this file only
+  if (add_lookups(connection) && add_aggregates(connection)) return true;
+  access->set_error(info, "nestline: DuckDB has functions of these names already");
+  return false;
+}

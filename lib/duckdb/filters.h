@@ -1,0 +1,56 @@
+// The filters that statements ask, opened once for the process.
+//
+// DuckDB hands a filter over in each chunk of rows, as a pointer to bytes that may lie anywhere and
+// be gone after the call. So a filter is known by what is in it: the fields of its header and the
+// checksum of all checksums, which are read each time, whatever the pointer. It is checked, and
+// copied to aligned blocks, when it comes for the first time. All threads and connections share the
+// copy.
+//
+// What was not asked for longest goes, beyond kMaxFilters or kMaxBytes; the newest always stays. A
+// thread that has one in use keeps it.
+#ifndef NESTLINE_LIB_DUCKDB_FILTERS_H_
+#define NESTLINE_LIB_DUCKDB_FILTERS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "lib/embed/blob_filter.h"
+#include "nestline/filter.h"
+#include "nestline/io.h"
+
+namespace nestline::inline v0_2::duckdb {
+
+class Filters {
+ public:
+  static constexpr std::size_t kMaxFilters = 4096;
+  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+
+  // That of the process. It is never destroyed: threads of DuckDB's may outlast static objects.
+  static Filters& of_process();
+  // The filter in these bytes. Throws FormatError, std::bad_alloc. Safe in any thread. O(log
+  // filters), and O(bytes) for the first time.
+  std::shared_ptr<const Filter> open(std::span<const std::byte> bytes);
+
+ private:
+  using Identity = BlobFilter::Identity;
+  struct Kept {
+    Identity identity;
+    std::shared_ptr<const Filter> filter;
+  };
+  std::shared_ptr<const Filter> keep(const Identity& identity,
+                                     std::shared_ptr<const Filter> filter);
+
+  std::mutex mutex_;
+  std::list<Kept> kept_;  // the newest first
+  std::map<Identity, std::list<Kept>::iterator> places_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace nestline::inline v0_2::duckdb
+
+#endif  // NESTLINE_LIB_DUCKDB_FILTERS_H_

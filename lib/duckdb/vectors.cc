@@ -1,0 +1,160 @@
+#include "lib/duckdb/vectors.h"
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+#include "lib/embed/bytes.h"
+
+namespace nestline::inline v0_2::duckdb {
+namespace {
+
+[[noreturn]] void refuse(duckdb_type type) {
+  switch (type) {
+    case DUCKDB_TYPE_FLOAT:
+    case DUCKDB_TYPE_DOUBLE:
+    case DUCKDB_TYPE_DECIMAL:
+      throw std::invalid_argument(
+          "nestline: FLOAT, DOUBLE and DECIMAL are no keys: cast them to an integer or to VARCHAR");
+    case DUCKDB_TYPE_TIMESTAMP_S:
+    case DUCKDB_TYPE_TIMESTAMP_MS:
+    case DUCKDB_TYPE_TIMESTAMP_NS:
+      throw std::invalid_argument("nestline: a key is a TIMESTAMP in microseconds: cast it to one");
+    default:
+      throw std::invalid_argument(
+          "nestline: a key is an integer, BOOLEAN, VARCHAR, BLOB, ENUM, DATE, TIME, TIMESTAMP or "
+          "UUID: cast it to one of these");
+  }
+}
+
+// A HUGEINT or UHUGEINT: the integer of 64 bits that it is, or its 16 bytes.
+Hash hash_of_huge(const std::array<std::uint64_t, 2>& halves, bool is_signed, std::uint64_t seed) {
+  const auto [low, high] = halves;
+  const bool is_negative = is_signed && high == ~std::uint64_t{0} && low >> 63 != 0;
+  if (high == 0 || is_negative) return hash_key(low, seed);
+  std::array<std::byte, 16> bytes;
+  put(std::span<std::byte>(bytes), 0, low);
+  put(std::span<std::byte>(bytes), 8, high);
+  return hash_key(std::span<const std::byte>(bytes), seed);
+}
+
+}  // namespace
+
+template <typename T>
+void Keys::read_integers(const void* data, idx_t count) {
+  const std::span values(static_cast<const T*>(data), count);
+  if constexpr (sizeof(T) >= sizeof(std::uint32_t)) {
+    all_ = values;
+  } else {
+    integers_.resize(count);
+    std::ranges::transform(values, integers_.begin(),
+                           [](T value) { return static_cast<std::uint64_t>(value); });
+    all_ = std::span<const std::uint64_t>(integers_);
+  }
+}
+
+void Keys::read_strings(const void* data, const Valid& valid, idx_t count) {
+  const auto* const values = static_cast<const duckdb_string_t*>(data);
+  strings_.resize(count);
+  for (idx_t row = 0; row < count; ++row) {
+    strings_[row] = valid[row] ? text_of(values[row]) : std::string_view();
+  }
+  all_ = std::span<const std::string_view>(strings_);
+}
+
+void Keys::read_labels(duckdb_logical_type type, const void* data, const Valid& valid,
+                       idx_t count) {
+  labels_.clear();
+  strings_.assign(count, {});
+  const auto read = [&](const auto* places) {
+    for (idx_t row = 0; row < count; ++row) {
+      if (!valid[row]) continue;
+      const auto [label, is_new] = labels_.try_emplace(places[row]);
+      if (is_new) {
+        const std::unique_ptr<char, void (*)(void*)> text(
+            duckdb_enum_dictionary_value(type, places[row]), duckdb_free);
+        if (text == nullptr) throw std::bad_alloc();
+        label->second = text.get();
+      }
+      strings_[row] = label->second;
+    }
+  };
+  const duckdb_type stored = duckdb_enum_internal_type(type);
+  if (stored == DUCKDB_TYPE_UTINYINT) read(static_cast<const std::uint8_t*>(data));
+  if (stored == DUCKDB_TYPE_USMALLINT) read(static_cast<const std::uint16_t*>(data));
+  if (stored == DUCKDB_TYPE_UINTEGER) read(static_cast<const std::uint32_t*>(data));
+  all_ = std::span<const std::string_view>(strings_);
+}
+
+// DuckDB keeps a UUID as a HUGEINT with the highest bit flipped.
+void Keys::read_uuids(const void* data, idx_t count) {
+  const auto* const values = static_cast<const Halves*>(data);
+  uuids_.resize(count);
+  strings_.resize(count);
+  for (idx_t row = 0; row < count; ++row) {
+    for (std::size_t byte = 0; byte < 16; ++byte) {
+      const std::uint64_t half = values[row][byte < 8 ? 1 : 0] ^ std::uint64_t{byte < 8} << 63;
+      uuids_[row][byte] = static_cast<char>(half >> (56 - 8 * (byte % 8)) & 0xff);
+    }
+    strings_[row] = {uuids_[row].data(), uuids_[row].size()};
+  }
+  all_ = std::span<const std::string_view>(strings_);
+}
+
+void Keys::read(duckdb_vector vector, idx_t count) {
+  const Type type(duckdb_vector_get_column_type(vector));
+  const void* const data = duckdb_vector_get_data(vector);
+  const Valid valid(vector);
+  huge_ = nullptr;
+  switch (type.id()) {
+    case DUCKDB_TYPE_BOOLEAN:
+    case DUCKDB_TYPE_UTINYINT:
+      return read_integers<std::uint8_t>(data, count);
+    case DUCKDB_TYPE_TINYINT:
+      return read_integers<std::int8_t>(data, count);
+    case DUCKDB_TYPE_USMALLINT:
+      return read_integers<std::uint16_t>(data, count);
+    case DUCKDB_TYPE_SMALLINT:
+      return read_integers<std::int16_t>(data, count);
+    case DUCKDB_TYPE_UINTEGER:
+      return read_integers<std::uint32_t>(data, count);
+    case DUCKDB_TYPE_INTEGER:
+    case DUCKDB_TYPE_DATE:
+      return read_integers<std::int32_t>(data, count);
+    case DUCKDB_TYPE_UBIGINT:
+    case DUCKDB_TYPE_BIGINT:
+    case DUCKDB_TYPE_TIME:
+    case DUCKDB_TYPE_TIMESTAMP:
+    case DUCKDB_TYPE_TIMESTAMP_TZ:
+      return read_integers<std::uint64_t>(data, count);
+    case DUCKDB_TYPE_HUGEINT:
+    case DUCKDB_TYPE_UHUGEINT:
+      huge_ = static_cast<const Halves*>(data);
+      is_signed_ = type.id() == DUCKDB_TYPE_HUGEINT;
+      return;
+    case DUCKDB_TYPE_VARCHAR:
+    case DUCKDB_TYPE_BLOB:
+      return read_strings(data, valid, count);
+    case DUCKDB_TYPE_ENUM:
+      return read_labels(type.get(), data, valid, count);
+    case DUCKDB_TYPE_SQLNULL:  // a NULL without a type: no value is looked at
+      integers_.assign(count, 0);
+      all_ = std::span<const std::uint64_t>(integers_);
+      return;
+    case DUCKDB_TYPE_UUID:
+      return read_uuids(data, count);
+    default:
+      refuse(type.id());
+  }
+}
+
+KeySpan Keys::batch(idx_t first, idx_t end, std::uint64_t seed) {
+  if (huge_ == nullptr) return all_.subspan(first, end - first);
+  hashes_.resize(end - first);
+  for (idx_t row = first; row < end; ++row) {
+    hashes_[row - first] = hash_of_huge(huge_[row], is_signed_, seed);
+  }
+  return std::span<const Hash>(hashes_);
+}
+
+}  // namespace nestline::inline v0_2::duckdb

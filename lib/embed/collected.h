@@ -1,0 +1,74 @@
+// Filters as the aggregates of a database make them: of keys whose number is not known before the
+// last row, and of other filters.
+#ifndef NESTLINE_LIB_EMBED_COLLECTED_H_
+#define NESTLINE_LIB_EMBED_COLLECTED_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "nestline/filter.h"
+
+namespace nestline::inline v0_2 {
+
+// A wrong argument; what() is the sentence that the user reads.
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A result that is longer than a value may be.
+struct TooBig : std::length_error {
+  TooBig() : std::length_error("the result is longer than a value may be") {}
+};
+
+// The hashes of the keys of an aggregate.
+//
+// Of equal hashes a filter keeps a few copies. So when the memory is full, and at the end, copies
+// beyond kCopies are dropped by sorting, if there are many. What is kept decides the memory: 8
+// bytes a hash, up to 16 when there is room to spare, 24 while the memory is enlarged.
+//
+// To find out whether there are many, the lowest hashes serve as a sample, 1 distinct key of a
+// power of two with all its copies. If few of those can be dropped, and the sample is about as
+// large as it should be, so that no key outside it has a large share of the rows, the hashes stay
+// as they are.
+class HashCollector {
+ public:
+  // Throws std::bad_alloc, and TooBig when more than `most` are kept.
+  void add(std::span<const Hash> hashes, std::uint64_t most);
+  void add(const HashCollector& other, std::uint64_t most) { add(other.hashes_, most); }
+  // All hashes but surplus copies.
+  const std::vector<Hash>& finish();
+
+ private:
+  void make_room(std::size_t more, std::uint64_t most);
+  [[nodiscard]] bool has_much_surplus() const;
+  std::vector<Hash> hashes_;
+};
+
+// nestline_build of one group.
+class CollectedBuild {
+ public:
+  HashCollector hashes;
+  // Those of the group's first row; throws Refusal for others, and for what is no rate or capacity.
+  void set_options(double fpr, std::optional<std::int64_t> capacity);
+  // Adds what another has; throws what the two above do.
+  void add(const CollectedBuild& other, std::uint64_t most);
+  // A filter of the keys; without a capacity for as many as there are, and larger where copies need
+  // it. Throws Refusal, TooBig beyond `longest` bytes, std::bad_alloc.
+  Filter filter(std::uint64_t longest);
+
+ private:
+  std::optional<double> fpr_;
+  std::uint64_t capacity_ = 0;  // 0: none is given
+};
+
+// Pours a filter into another of its lineage, which doubles when it is full. Throws Refusal where
+// they are not of one, or there is no room.
+void unite(Filter& all, Filter next);
+
+}  // namespace nestline::inline v0_2
+
+#endif  // NESTLINE_LIB_EMBED_COLLECTED_H_
