@@ -1,5 +1,6 @@
 #include "lib/duckdb/filters.h"
 
+#include <stdexcept>
 #include <utility>
 
 namespace nestline::inline v0_2::duckdb {
@@ -9,7 +10,8 @@ Filters& Filters::of_process() {
 }
 
 std::shared_ptr<const Filter> Filters::open(std::span<const std::byte> bytes) {
-  if (bytes.size() < BlobFilter::kFieldBytes) (void)Filter::load(bytes);  // throws
+  if (bytes.size() < sizeof(Identity)) (void)Filter::load(bytes);  // throws
+  // A handle is its own identity.
   const Identity identity = BlobFilter::identity_of(bytes);
   {
     const std::lock_guard lock(mutex_);
@@ -17,6 +19,10 @@ std::shared_ptr<const Filter> Filters::open(std::span<const std::byte> bytes) {
       kept_.splice(kept_.begin(), kept_, place->second);
       return kept_.front().filter;
     }
+  }
+  if (bytes.size() == sizeof(Identity)) {
+    throw std::runtime_error(
+        "nestline: the filter of this handle has gone: open it in the statement");
   }
   return keep(identity, std::make_shared<const Filter>(Filter::load(bytes)));
 }

@@ -6,6 +6,9 @@
 // copied to aligned blocks, when it comes for the first time. All threads and connections share the
 // copy.
 //
+// DuckDB copies values of rows that pass a join or a filter: a blob of a megabyte that comes from a
+// subquery, for each of them. So nestline_open returns a handle instead, which is that identity.
+//
 // What was not asked for longest goes, beyond kMaxFilters or kMaxBytes; the newest always stays. A
 // thread that has one in use keeps it.
 #ifndef NESTLINE_LIB_DUCKDB_FILTERS_H_
@@ -32,12 +35,13 @@ class Filters {
 
   // That of the process. It is never destroyed: threads of DuckDB's may outlast static objects.
   static Filters& of_process();
-  // The filter in these bytes. Throws FormatError, std::bad_alloc. Safe in any thread. O(log
+  using Identity = BlobFilter::Identity;
+  // The filter in these bytes, or of this handle. Throws FormatError, std::bad_alloc, and
+  // std::runtime_error for the handle of a filter that has gone. Safe in any thread. O(log
   // filters), and O(bytes) for the first time.
   std::shared_ptr<const Filter> open(std::span<const std::byte> bytes);
 
  private:
-  using Identity = BlobFilter::Identity;
   struct Kept {
     Identity identity;
     std::shared_ptr<const Filter> filter;

@@ -85,6 +85,23 @@ void describe(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector 
   });
 }
 
+void open_filter(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
+  guarded(info, duckdb_scalar_function_set_error, [&] {
+    const idx_t count = duckdb_data_chunk_get_size(input);
+    const duckdb_vector filters = duckdb_data_chunk_get_vector(input, 0);
+    const auto* const blobs = static_cast<const duckdb_string_t*>(duckdb_vector_get_data(filters));
+    const Valid valid(filters);
+    for (idx_t row = 0; row < count; ++row) {
+      if (!valid[row]) continue;
+      (void)Filters::of_process().open(bytes_of(blobs[row]));
+      const auto handle = BlobFilter::identity_of(bytes_of(blobs[row]));
+      duckdb_vector_assign_string_element_len(
+          output, row, reinterpret_cast<const char*>(handle.data()), handle.size());
+    }
+    pass_null(output, valid, valid, count);
+  });
+}
+
 std::filesystem::path path_of(const duckdb_string_t& value) {
   const std::string_view path = text_of(value);
   if (path.empty() || path.find('\0') != std::string_view::npos) {
@@ -171,6 +188,7 @@ bool add_lookups(duckdb_connection connection) {
   const Function functions[] = {
       {"nestline_may_contain", may_contain, {kFilter, kKey}, boolean.get()},
       {"nestline_count", count, {kFilter, kKey}, small.get()},
+      {"nestline_open", open_filter, {kFilter}, blob.get()},
       {"nestline_info", describe, {kFilter}, figures.get()},
       {"nestline_load", load_file, {DUCKDB_TYPE_VARCHAR}, blob.get(), true},
       {"nestline_save", save_file, {kFilter, DUCKDB_TYPE_VARCHAR}, number.get(), true},
