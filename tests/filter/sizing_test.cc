@@ -194,7 +194,7 @@ TEST(Sizing, ImpossibleGrowthIsRefused) {
 // load stays the wanted one.
 TEST(Sizing, GrowthReachesMaxCapacity) {
   for (const std::uint64_t capacity : {1u, 10u, 999u, 50000u, 100000000u}) {
-    for (const int bits : {0, 8, 12, 16}) {
+    for (const int bits : {0, 8, 9, 10, 12, 16}) {
       for (const double fpr : {0.0, 0.1, 0.02, 0.005, 0.0005}) {
         for (const std::uint64_t times : {2u, 3u, 4u, 11u, 16u, 100u, 4096u}) {
           const Options options{.capacity = capacity,
