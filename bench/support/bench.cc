@@ -29,8 +29,7 @@
 // Two filters of the same memory in turn; `rate` and `other_rate` are their rates:
 //
 //   insert/batch/load:N           of_full_load: a filter of Options::load N beside one at 95 %,
-//   from
-//                                 empty to its capacity
+//                                 each from empty to its capacity
 //   may_contain/of_full_load      the same, absent keys, in batches
 //   of_8_bits/OPERATION           a filter of more bits beside one of 8, both at 95 %; erased: keys
 //                                 that were erased just before
