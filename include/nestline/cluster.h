@@ -113,7 +113,7 @@ class NESTLINE_EXPORT ClusterFilter {
  public:
   /// Makes a new logical filter. `options` are for all parts together:
   ///   capacity      as for a Filter
-  ///   fpr or bits   as for a Filter; one of them
+  ///   fpr or bits   as for a Filter, one of them; 9 and 10 bits only where the parts do not grow
   ///   max_capacity  0, or above `capacity`: the parts grow as long as the servers let them, and
   ///                 keep the rate; else they take no more than `capacity` keys, about
   ///   seed          0: drawn

@@ -21,8 +21,9 @@ constexpr std::uint16_t kGrows = 1;  // as CF.RESERVE does by default
 // The wanted rate, from a rate or a width.
 double rate_of(const Options& options, bool grows) {
   if (options.bits == 0) return options.fpr == 0 ? 0.01 : options.fpr;
-  if (options.bits != 8 && options.bits != 12 && options.bits != 16) {
-    throw std::invalid_argument("bits must be 8, 12, 16 or 0");
+  if (!is_width(options.bits) || (grows && redis::needs_all_widths(options.bits))) {
+    throw std::invalid_argument(
+        "bits must be 8, 12, 16 or 0, or if max_capacity is capacity 9 or 10");
   }
   if (options.fpr != 0) throw std::invalid_argument("give either fpr or bits");
   // A filter that grows gives its first generations half of its rate; all plans keep a quarter.
@@ -96,6 +97,7 @@ redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items)
   settings.error = descriptor.fpr;
   settings.expansion = descriptor.grows() ? kGrows : 0;
   settings.seed = descriptor.seed;
+  settings.all_widths = redis::may_have_all_widths(settings);
   return settings;
 }
 

@@ -2,8 +2,8 @@
 #ifndef NESTLINE_LIB_FILTER_BULK_REST_H_
 #define NESTLINE_LIB_FILTER_BULK_REST_H_
 
-#include <sstream>
 #include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 #include "lib/filter/bulk_block.h"
@@ -13,10 +13,9 @@
 namespace nestline::inline v0_2 {
 
 [[noreturn]] inline void refuse_capacity(KeySpan keys, const Blocks& state) {
-  std::ostringstream sentence;
-  sentence << "no room for all of the " << keys.size() << " keys in a filter that promises to hold "
-           << state.capacity;
-  throw std::length_error(sentence.str());
+  throw std::length_error("no room for all of the " + std::to_string(keys.size()) +
+                          " keys in a filter that promises to hold " +
+                          std::to_string(state.capacity));
 }
 
 // Calls visit(piece) for the located keys, piece by piece.

@@ -32,10 +32,8 @@ std::span<const Block> blocks_of(const Blocks& state) {
 
 template <typename Number>
 std::string difference(const char* what, const char* differ, Number into, Number other) {
-  std::ostringstream sentence;
-  sentence << "filters can be merged only when they have " << what << "; these have " << differ
-           << ' ' << into << " and " << other;
-  return sentence.str();
+  return std::string("filters can be merged only when they have ") + what + "; these have " +
+         differ + ' ' + std::to_string(into) + " and " + std::to_string(other);
 }
 
 [[noreturn]] void refuse_room(Outcome outcome) {

@@ -100,12 +100,12 @@ Read load_factor(double& into) {
   };
 }
 
-Read bits(int& into, bool logical) {
-  return [&into, logical](const std::string& name, const std::string& text) {
+Read bits(int& into) {
+  return [&into](const std::string& name, const std::string& text) {
     const auto value = parse_whole<int>(text);
-    const bool in_planes = value == 9 || value == 10;
-    if ((!in_planes || logical) && value != 8 && value != 12 && value != 16) {
-      refuse(name, logical ? "8, 12 or 16" : "8, 9, 10, 12 or 16", text);
+    constexpr std::array kWidths = {8, 9, 10, 12, 16};
+    if (!value || std::find(kWidths.begin(), kWidths.end(), *value) == kWidths.end()) {
+      refuse(name, "8, 9, 10, 12 or 16", text);
     }
     into = *value;
   };

@@ -98,8 +98,8 @@ Read rate(Number& into) {
 Read file_name(std::string& into);
 /// 0.5 to 0.95.
 Read load_factor(double& into);
-/// 8, 9, 10, 12 or 16; of a logical filter 8, 12 or 16, as its parts on servers have.
-Read bits(int& into, bool logical = false);
+/// 8, 9, 10, 12 or 16.
+Read bits(int& into);
 
 // The commands of the program, each in the file of its name.
 Command build_command();

@@ -61,6 +61,7 @@ CommandArgument reserve_arguments[] = {key("key"),
                                        option("ERROR", "error", ArgumentType::number),
                                        option("SEED", "seed"),
                                        option("WINDOW", "seconds"),
+                                       option("WIDTHS", "widths"),
                                        kEnd};
 CommandArgument insert_arguments[] = {key("key"), option("CAPACITY", "capacity"),
                                       option("NOCREATE", "nocreate", ArgumentType::token),

@@ -11,6 +11,9 @@
 //
 // This ends for a filter when a client of this server adds to it. Then a CF.RESERVE with SEED is
 // replicated first, at which copies of this server open a generation beside the tables.
+//
+// WIDTHS says among how many widths the plan chooses, 3 or 5 (Settings::all_widths). A replayed
+// CF.RESERVE without it comes from a version that knows three, and means three here too.
 #include <charconv>
 #include <exception>
 
@@ -38,14 +41,15 @@ void replicate_reserve(const Call& call, const Settings& settings, Maker maker) 
   const bool has_error = settings.error != 0;
   // Arguments that the format does not name are not read.
   const char* const format = maker == Maker::redisbloom ? "slclclcl"
-                             : has_error                ? "slclclclcccc"
-                                                        : "slclclclcc";
+                             : !has_error               ? "slclclclcc"
+                             : settings.all_widths      ? "slclclclcccccc"
+                                                        : "slclclclcccc";
   api.Replicate(call.context, "CF.RESERVE", format, call.key(),
                 static_cast<long long>(settings.capacity), "BUCKETSIZE",
                 static_cast<long long>(settings.bucket_size), "MAXITERATIONS",
                 static_cast<long long>(settings.max_iterations), "EXPANSION",
                 static_cast<long long>(settings.expansion), has_error ? "ERROR" : "SEED",
-                has_error ? error.data() : seed.data(), "SEED", seed.data());
+                has_error ? error.data() : seed.data(), "SEED", seed.data(), "WIDTHS", "5");
 }
 
 std::uint64_t draw_seed(const Call& call) {
@@ -105,7 +109,7 @@ class ReserveOptions {
     if (!number(kIterations, 1, kMaxIterations, standard.max_iterations, settings.max_iterations) ||
         !number(kBucketSize, 1, most_bucket, standard.bucket_size, settings.bucket_size) ||
         !number(kExpansion, 0, kMaxExpansion, standard.expansion, settings.expansion) ||
-        !error(settings) || !seed(settings)) {
+        !error(settings) || !seed(settings) || !widths(settings)) {
       return false;
     }
     if (*capacity < 2 * settings.bucket_size || *capacity > kMaxCapacity) {
@@ -119,7 +123,7 @@ class ReserveOptions {
   bool read(WindowSettings& settings, std::uint64_t& time) {
     const auto capacity = integer(call_.arguments[2]);
     if (!capacity) return fail(kBadCapacity);
-    for (const std::size_t option : {kIterations, kBucketSize, kExpansion}) {
+    for (const std::size_t option : {kIterations, kBucketSize, kExpansion, kWidths}) {
       if (values_[option] == nullptr) continue;
       return fail("ERR a filter with WINDOW does not grow and has no " +
                   std::string(kWords[option]));
@@ -152,9 +156,9 @@ class ReserveOptions {
 
  private:
   static constexpr std::size_t kIterations = 0, kBucketSize = 1, kExpansion = 2, kError = 3,
-                               kSeed = 4, kWindow = 5, kTime = 6;
-  static constexpr std::array<std::string_view, 7> kWords = {
-      "MAXITERATIONS", "BUCKETSIZE", "EXPANSION", "ERROR", "SEED", "WINDOW", "AT"};
+                               kSeed = 4, kWindow = 5, kTime = 6, kWidths = 7;
+  static constexpr std::array<std::string_view, 8> kWords = {
+      "MAXITERATIONS", "BUCKETSIZE", "EXPANSION", "ERROR", "SEED", "WINDOW", "AT", "WIDTHS"};
 
   bool fail(const std::string& text) {
     reply_error(call_, text.c_str());
@@ -193,6 +197,16 @@ class ReserveOptions {
     if (!value) return fail("Couldn't parse SEED");
     settings.seed = *value;
     return true;
+  }
+
+  bool widths(Settings& settings) {
+    settings.all_widths = !is_replayed(call_) && may_have_all_widths(settings);
+    if (values_[kWidths] == nullptr) return true;
+    const auto count = natural(values_[kWidths]);
+    if (!count || (*count != 3 && *count != 5)) return fail("WIDTHS: value must be 3 or 5");
+    settings.all_widths = count == 5;
+    if (!settings.all_widths || may_have_all_widths(settings)) return true;
+    return fail("WIDTHS: 5 needs ERROR and EXPANSION 0");
   }
 
   const Call& call_;

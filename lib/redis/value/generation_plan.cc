@@ -40,13 +40,19 @@ Billionths budget(const Settings& settings) {
 
 }  // namespace
 
-unsigned most_growth_of(int bits) { return bits == 8 ? 1 : bits == 12 ? 4 : 8; }
+unsigned most_growth_of(int bits) {
+  constexpr std::array<unsigned, kFilterWidths.size()> kMost = {1, 1, 2, 4, 8};
+  return kMost[index_of_width(bits)];
+}
 
 void check(const Settings& settings) {
   check_range("capacity", settings.capacity, 1, kMaxCapacity);
   check_range("bucket_size", settings.bucket_size, 1, 255);
   check_range("max_iterations", settings.max_iterations, 1, 65535);
   check_range("expansion", settings.expansion, 0, 32768);
+  if (settings.all_widths && !may_have_all_widths(settings)) {
+    refuse("fingerprints of 9 and 10 bits need an error rate and expansion 0");
+  }
   if (settings.error == 0) return;
   if (!(settings.error > 0 && settings.error < 1)) {
     refuse("error must be above 0 and below 1, or 0 for the default; it is ", settings.error);
@@ -78,12 +84,14 @@ GenerationPlan plan_generation(const Settings& settings, Billionths used, std::u
   const Billionths all = budget(settings);
   const Billionths left = all > used ? all - used : 0;
   const Billionths part = settings.expansion == 0 ? left : left / 2;
-  constexpr std::array kWidths = {8, 12, 16};
   const unsigned doublings = used == 0 ? 0 : kMinDoublings;
-  // 12 bits at least in the default: they leave more of the promise to later families.
   const auto* const width =
-      std::find_if(kWidths.begin() + (settings.error == 0), kWidths.end() - 1, [&](int bits) {
-        return doublings <= most_growth_of(bits) && rate_when_full(bits, doublings) <= part;
+      std::find_if(kFilterWidths.begin(), kFilterWidths.end() - 1, [&](int bits) {
+        // 12 bits at least in the default: they leave more of the promise to later families.
+        const bool may_be =
+            needs_all_widths(bits) ? settings.all_widths : bits >= 12 || settings.error != 0;
+        return may_be && doublings <= most_growth_of(bits) &&
+               rate_when_full(bits, doublings) <= part;
       });
   unsigned growth = 0;
   while (settings.expansion != 0 && growth < most_growth_of(*width) &&

@@ -6,11 +6,12 @@
 // the older ones leave of P, or all of it when none can follow (expansion 0). That part determines
 //
 //   width     of the first family 12 bits in the default; with an error rate the smallest of 8, 12
-//             and 16 that has its rate, when full, within the part. Of the others the smallest that
-//             may double kMinDoublings times: every lookup visits each family, and fewer families
-//             save the memory that a wider fingerprint takes. 16 if no width allows that.
+//             and 16, with Settings::all_widths of 8, 9, 10, 12 and 16, that has its rate, when
+//             full, within the part. Of the others the smallest that may double kMinDoublings
+//             times: every lookup visits each family, and fewer families save the memory that a
+//             wider fingerprint takes. 16 if no width allows that.
 //   doublings as many as keep the rate within the part (each doubles it), and no more than the
-//             width allows before too many keys look alike: 1, 4 and 8.
+//             width allows before too many keys look alike: 1, 1, 2, 4 and 8.
 //
 // When not even 16 bits (0.0083 % when full) fit into what is left, further generations have 16
 // bits, so that nothing is refused. Each of them raises the sum above P by that much.
@@ -47,6 +48,9 @@ struct Settings {
   std::uint16_t expansion = 1;
   /// Seeds the hash. Random for each key that is created, and the same on its replicas.
   std::uint64_t seed = 0;
+  /// Whether 9 and 10 bits may be chosen, which hardly double: only with an error rate and
+  /// expansion 0. Versions before 0.2 know no such value; a value keeps what it was made with.
+  bool all_widths = false;
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
@@ -71,6 +75,11 @@ struct GenerationPlan {
 /// The most doublings of a plan: up to these, fewer than one filter in a million gets more
 /// look-alike keys than slots (lib/filter/sizing.h). The ledger takes such keys.
 unsigned most_growth_of(int bits);
+/// Whether only values with Settings::all_widths have this width, and which may be such values.
+constexpr bool needs_all_widths(int bits) { return bits == 9 || bits == 10; }
+inline bool may_have_all_widths(const Settings& settings) {
+  return settings.error != 0 && settings.expansion == 0;
+}
 /// Throws std::invalid_argument with a sentence when a setting is out of bounds.
 void check(const Settings& settings);
 /// The settings as they are kept: expansion rounded up to a power of two.

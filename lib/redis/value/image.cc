@@ -182,6 +182,7 @@ std::vector<std::byte> encode_head(const ImageHead& head) {
   put(bytes, 32, settings.bucket_size);
   put(bytes, 34, settings.max_iterations);
   put(bytes, 36, settings.expansion);
+  put(bytes, 38, static_cast<std::uint16_t>(settings.all_widths));
   put(bytes, 40, settings.seed);
   put(bytes, 48, head.deletes);
   put(bytes, 56, head.items);
@@ -216,6 +217,8 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   settings.bucket_size = get<std::uint16_t>(bytes, 32);
   settings.max_iterations = get<std::uint16_t>(bytes, 34);
   settings.expansion = get<std::uint16_t>(bytes, 36);
+  const auto widths = get<std::uint16_t>(bytes, 38);
+  settings.all_widths = widths == 1;
   settings.seed = get<std::uint64_t>(bytes, 40);
   head.deletes = get<std::uint64_t>(bytes, 48);
   head.items = get<std::uint64_t>(bytes, 56);
@@ -223,8 +226,7 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   head.ledger_cursor = get<std::uint64_t>(bytes, 72);
   head.awaited_items = get<std::uint64_t>(bytes, 120);
   if (!are_valid(settings) || head.ledger_entries > kMaxEntries || head.items > kMaxItems ||
-      head.awaited_items > kMaxItems || !is_zero(bytes.subspan(38, 2)) ||
-      !is_zero(bytes.subspan(118, 2))) {
+      head.awaited_items > kMaxItems || widths > 1 || !is_zero(bytes.subspan(118, 2))) {
     return std::nullopt;
   }
   if (const Bytes header = bytes.subspan(80, kRedisBloomHeaderBytes); !is_zero(header)) {
@@ -235,6 +237,7 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto generation = get_generation(bytes.subspan(kGenerationsAt + kGenerationBytes * i));
     if (!generation) return std::nullopt;
+    if (needs_all_widths(generation->shape.bits) && !settings.all_widths) return std::nullopt;
     head.generations.push_back(*generation);
   }
   if (!is_sound(head)) return std::nullopt;

@@ -10,7 +10,7 @@
 //    32  u16 bucket size                       80  38 bytes: header of RedisBloom's tables, or 0
 //    34  u16 max iterations                   118  u16 0
 //    36  u16 expansion
-//    38  u16 0                                120  u64 awaited items: those that the head of a
+//    38  u16 all widths: 0 or 1               120  u64 awaited items: those that the head of a
 //                                                 value said whose pieces are missing still, or 0
 //   128  for each generation, oldest first:
 //          u8 bits, u8 growth, u8 most growth, u8 0, u32 number of its family, u64 base blocks, u64

@@ -66,6 +66,11 @@ class ReserveTest(ModuleCase):
         self.expect_error(text, "CF.RESERVE", "a", 509, "BUCKETSIZE", 255)
         self.expect_error("Couldn't parse SEED", "CF.RESERVE", "a", 100, "SEED", -1)
         self.expect_error("Couldn't parse SEED", "CF.RESERVE", "a", 100, "SEED", 1 << 64)
+        for wrong in (4, "x"):
+            self.expect_error("WIDTHS: value must be 3 or 5",
+                              "CF.RESERVE", "a", 100, "WIDTHS", wrong)  # fmt: skip
+        self.expect_error("WIDTHS: 5 needs ERROR and EXPANSION 0",
+                          "CF.RESERVE", "a", 100, "ERROR", "0.01", "WIDTHS", 5)  # fmt: skip
         self.expect_error("Couldn't parse ERROR", "CF.RESERVE", "a", 100, "ERROR", "nan")
         self.expect_error("Couldn't parse ERROR", "CF.RESERVE", "a", 100, "ERROR", "1%")
         for rate in ("0", "1", "-0.5", "1e-9"):

@@ -36,6 +36,8 @@ TEST(GenerationPlan, RefusesSettingsOutOfBounds) {
   refused([](auto& s) { s.error = -0.1; }, "error");
   refused([](auto& s) { s.error = std::numeric_limits<double>::quiet_NaN(); }, "error");
   refused([](auto& s) { s.error = 0.0002; }, "error");
+  refused([](auto& s) { s.all_widths = true; }, "expansion 0");
+  refused([](auto& s) { s = {.error = 0.01, .all_widths = true}; }, "expansion 0");
   EXPECT_NO_THROW(check(with_error(0.00012, 0)));
 }
 
@@ -84,6 +86,12 @@ TEST(GenerationPlan, TakesTheNarrowestWidthAndNoGrowthWithoutExpansion) {
   EXPECT_EQ(bits(0.01), 12);
   EXPECT_EQ(bits(0.0005), 16);
   EXPECT_EQ(bits(0), 12);
+  for (const auto& [error, wanted] : {std::pair{0.05, 8}, {0.012, 9}, {0.01, 10}, {0.005, 12}}) {
+    Settings settings = with_error(error, 0);
+    settings.all_widths = true;
+    EXPECT_NO_THROW(check(settings));
+    EXPECT_EQ(plan_generation(settings, 0, 1).bits, wanted) << error;
+  }
   EXPECT_EQ(plan_generation(with_error(0.01, 0), 0, 1).most_growth, 0U);
   EXPECT_GE(plan_generation({}, 0, 1).most_growth, 1U);
   for (const double error : {0.02, 0.01, 0.001, 0.00012}) {

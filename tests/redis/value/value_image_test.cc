@@ -222,6 +222,8 @@ TEST(Image, RefusesHeadsOutOfRange) {
   refused([](auto& h) { h.items = ~std::uint64_t{0}; });
   refused([](auto& h) { h.ledger_entries = ~std::uint64_t{0}; });
   refused([](auto& h) { h.generations[0].shape.bits = 11; });
+  refused([](auto& h) { h.generations[0].shape.bits = 9; });
+  refused([](auto& h) { h.settings.all_widths = true; });  // with expansion 1
   refused([](auto& h) { h.generations[0].shape.growth = 20; });
   refused([](auto& h) { h.generations[0].shape.base_blocks = 0; });
   refused([](auto& h) { h.generations[0].shape.base_blocks = ~std::uint64_t{0}; });
