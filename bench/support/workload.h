@@ -22,8 +22,6 @@ inline constexpr std::uint64_t kAbsent = std::uint64_t{1} << 50;
 inline constexpr std::size_t kKib = 1024;
 inline constexpr std::size_t kMib = 1024 * kKib;
 
-inline constexpr auto kWidths = kFilterWidths;
-
 // The sizes of the filters in bytes, ascending. By default one fits into the second-level cache,
 // one into the third, and one only into memory; an argument of the program can set others.
 const std::vector<std::size_t>& sizes();
