@@ -194,7 +194,7 @@ void mix(benchmark::State& state, int bits, unsigned threads) {
 
 void add_changing() {
   const unsigned cores = all_cores().size();
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t bytes : sizes()) {
       for (unsigned threads = 2; threads <= cores; ++threads) {
         add_timed("insert/threads:" + std::to_string(threads) + "/" + suffix(bits, bytes),
@@ -204,7 +204,7 @@ void add_changing() {
     }
   }
   if (cores < 2) return;
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     const std::string end = "/threads:2/bits:" + std::to_string(bits);
     const auto add = [&]<class Map>(const char* name, std::type_identity<Map>) {
       add_timed(name + end, 40, [=](benchmark::State& state) { mix<Map>(state, bits, 2); });

@@ -164,7 +164,7 @@ void lookups_during_growth(benchmark::State& state, int bits, std::size_t bytes)
 }  // namespace
 
 void add_growing() {
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t bytes : sizes()) {
       if (bytes < kMib) continue;  // too fast for the clock
       const std::string end = "/" + suffix(bits, bytes);

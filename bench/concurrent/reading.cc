@@ -355,7 +355,7 @@ const char* name_of(Form form) { return form == Form::batch ? "batch" : "single"
 
 void add_reading() {
   const auto each = [](auto&& visit) {
-    for (const int bits : kWidths) {
+    for (const int bits : kFilterWidths) {
       for (const std::size_t bytes : sizes()) {
         for (const int hit_rate : kNoneAndAll) {
           const std::string end = "/hits:" + std::to_string(hit_rate) + "/" + suffix(bits, bytes);
@@ -388,7 +388,7 @@ void add_reading() {
           [=](benchmark::State& state) { beside_writer(state, bits, bytes, hit_rate, form); });
     }
   });
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const Hammer hammer : {Hammer::changing, Hammer::erasing_absent}) {
       for (const unsigned readers : {1u, 3u}) {
         add_timed(std::string("read/hot_block:") +

@@ -71,7 +71,7 @@ void write_beside_filter(benchmark::State& state, int bits, std::size_t bytes, c
 }  // namespace
 
 void add_writing() {
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t bytes : sizes()) {
       for (const bool many : {false, true}) {
         if (many && all_cores().size() < 2) continue;

@@ -68,7 +68,7 @@ void file(benchmark::State& state, int bits, std::size_t bytes, What what) {
 }  // namespace
 
 void add_files() {
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t bytes : sizes()) {
       const std::string end = "/" + suffix(bits, bytes);
       const auto add_file = [&](const std::string& name, What what) {

@@ -87,7 +87,7 @@ void churn(benchmark::State& state, int bits, std::size_t bytes) {
 }  // namespace
 
 void add_changes() {
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t bytes : sizes()) {
       const std::string end = "/" + suffix(bits, bytes);
       add("insert/batch/from_empty" + end,

@@ -69,8 +69,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   const int bits = std::atoi(argv[1]);
-  if (bits != 8 && bits != 12 && bits != 16) {
-    std::fprintf(stderr, "fill_limits: BITS is 8, 12 or 16\n");
+  if (!nestline::is_width(bits)) {
+    std::fprintf(stderr, "fill_limits: BITS is 8, 9, 10, 12 or 16\n");
     return 2;
   }
   const std::uint64_t seed = argc > 4 ? std::strtoull(argv[4], nullptr, 10) : 1;

@@ -158,7 +158,7 @@ void strings(benchmark::State& state, std::size_t length, int bits, std::size_t 
 
 void add_lookups() {
   const auto hits = [](int rate) { return "/hits:" + std::to_string(rate); };
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t bytes : sizes()) {
       const std::string end = "/" + suffix(bits, bytes);
       for (const int load : kLoads) {
@@ -180,7 +180,7 @@ void add_lookups() {
       }
     }
   }
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t bytes : sizes()) {
       for (const std::size_t length : {16u, 100u}) {
         for (const int rate : kNoneAndAll) {

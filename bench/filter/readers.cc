@@ -2,10 +2,12 @@
 // loop of a textbook's cuckoo filter compiled for it too, and a Reader that calls the library. All
 // take turns; a line has the medians of the rounds, in millions a second, and their ratios.
 //
-//   readers [SIZE ...]      such as 256KiB 16MiB; 256KiB, 2MiB, 16MiB and 256MiB if there is none
+//   readers [BITS [SIZE ...]]   such as 8 256KiB 16MiB; BITS 0: all widths. Without sizes 256KiB,
+//                               2MiB, 16MiB and 256MiB
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -40,14 +42,14 @@ struct Filters {
 
 // One line a target.
 void measure(const Filters& filters, std::size_t bytes, double load, int hits) {
-  constexpr int kRounds = 21;
+  const int rounds = bytes < kMib ? 21 : 7;
   const auto ours = lookup_keys(bytes, filters.filter.size(), hits);
   const auto theirs =
       lookup_keys(bytes, static_cast<std::uint64_t>(load * static_cast<double>(bytes)), hits);
   const Reader reader = filters.filter.reader();
   const std::vector<Target> all = targets();
   std::vector<std::array<Side, 3>> sides(all.size());
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     for (std::size_t t = 0; t < all.size(); ++t) {
       const ReaderLoops& loops = *all[t].second;
       const auto time = [&](Side& side, const auto& work) {
@@ -75,14 +77,15 @@ void measure(const Filters& filters, std::size_t bytes, double load, int hits) {
   std::fflush(stdout);
 }
 
-void measure_size(std::size_t bytes) {
+void measure_size(std::size_t bytes, int only) {
   TextbookCuckoo textbook(bytes);
   std::uint64_t stored = 0;
   for (const double load : {0.5, kLoad}) {
     const auto count = static_cast<std::uint64_t>(load * static_cast<double>(bytes));
     fill_from(textbook, stored, count);
     stored = count;
-    for (const int bits : {8, 9, 10, 12, 16}) {
+    for (const int bits : kFilterWidths) {
+      if (only != 0 && bits != only) continue;
       const Filter filter = filled_filter(bits, bytes, load);
       const ConcurrentFilter shared(filled_filter(bits, bytes, load));
       for (const int hits : {0, 50, 100}) measure({textbook, filter, shared}, bytes, load, hits);
@@ -94,11 +97,18 @@ void measure_size(std::size_t bytes) {
 }  // namespace nestline::bench
 
 int main(int count, char** arguments) {
-  std::string list = count > 1 ? arguments[1] : "256KiB,2MiB,16MiB,256MiB";
-  for (int i = 2; i < count; ++i) list += std::string(",") + arguments[i];
+  const int bits = count > 1 ? std::atoi(arguments[1]) : 0;
+  std::string list = count > 2 ? arguments[2] : "256KiB,2MiB,16MiB,256MiB";
+  for (int i = 3; i < count; ++i) list += std::string(",") + arguments[i];
+  if (bits != 0 && !nestline::is_width(bits)) {
+    std::fprintf(stderr, "readers: \"%s\" is no width\n", arguments[1]);
+    return 2;
+  }
   if (!nestline::bench::choose_sizes(list)) {
     std::fprintf(stderr, "readers: \"%s\" is no list of sizes\n", list.c_str());
     return 2;
   }
-  for (const std::size_t bytes : nestline::bench::sizes()) nestline::bench::measure_size(bytes);
+  for (const std::size_t bytes : nestline::bench::sizes()) {
+    nestline::bench::measure_size(bytes, bits);
+  }
 }

@@ -115,7 +115,7 @@ void inserts(benchmark::State& state, int bits, std::size_t bytes) {
 }  // namespace
 
 void add_kernel_cycles() {
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t bytes : sizes()) {
       const std::string end = "/" + suffix(bits, bytes);
       const int several = bytes < kMib ? 200 : bytes <= 16 * kMib ? 5 : 1;

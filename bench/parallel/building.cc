@@ -70,7 +70,7 @@ void build(benchmark::State& state, int bits, std::size_t bytes, unsigned thread
 
 void add_building() {
   const unsigned cores = all_cores().size();
-  for (const int bits : kWidths) {
+  for (const int bits : kFilterWidths) {
     for (const std::size_t bytes : sizes()) {
       const int iterations = bytes > 16 * kMib ? 1 : bytes > kMib ? 4 : 100;
       for (unsigned threads = std::min(2u, cores); threads <= cores; ++threads) {

@@ -26,11 +26,13 @@
 //   file/save, load, map          whole files
 //   file/map_then_ask             the first lookups in a mapped file
 //
-// Options::load N, beside a filter of the same memory at 95 %: of_full_load is the ratio of the
-// rates.
+// Two filters of the same memory in turn; `rate` and `other_rate` are their rates:
 //
-//   insert/batch/load:N           from empty to its capacity
-//   may_contain/of_full_load      absent keys, in batches
+//   insert/batch/load:N           of_full_load: a filter of Options::load N beside one at 95 %,
+//                                 each from empty to its capacity
+//   may_contain/of_full_load      the same, absent keys, in batches
+//   of_8_bits/OPERATION           a filter of more bits beside one of 8, both at 95 %; erased: keys
+//                                 that were erased just before
 //
 // Other filters and sets: reference/NAME/OPERATION. `rate` is the rate of the reference, `nestline`
 // that of nestline at 8 bits beside it, `nestline_of_this` their ratio. See references.cc.
@@ -137,7 +139,7 @@ int run(int argc, char** argv) {
   add_context();
   add_lookups();
   add_changes();
-  add_loads();
+  add_loads_and_widths();
   add_kernel_cycles();
   add_files();
   add_references();

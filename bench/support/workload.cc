@@ -9,8 +9,6 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "lib/place/layout.h"
-
 namespace nestline::bench {
 
 namespace {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 
@@ -20,8 +21,6 @@ inline constexpr double kLoad = 0.95;
 inline constexpr std::uint64_t kAbsent = std::uint64_t{1} << 50;
 inline constexpr std::size_t kKib = 1024;
 inline constexpr std::size_t kMib = 1024 * kKib;
-
-inline constexpr int kWidths[] = {8, 12, 16};
 
 // The sizes of the filters in bytes, ascending. By default one fits into the second-level cache,
 // one into the third, and one only into memory; an argument of the program can set others.

@@ -65,12 +65,12 @@ class NESTLINE_EXPORT ConcurrentReader {
     return internal::look_up_here(
         view.layout,
         [&]<class L>(L) __attribute__((always_inline)) {
-          return internal::contains_here_beside<L>(view, hash.value, library);
+          return internal::contains_here_beside<L>(&view, hash.value, library);
         },
         [&]() __attribute__((always_inline)) {
           using Slots = internal::ExpiringSlots;
           if (view.layout != Slots::kLayout) return library();
-          return internal::contains_here_beside<Slots>(view, hash.value, library);
+          return internal::contains_here_beside<Slots>(&view, hash.value, library);
         });
 #else
     return may_contain_one(hash);

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <new>
 #include <span>
-#include <sstream>
 #include <stdexcept>
+#include <string>
 
 #include "lib/filter/sizing.h"
 #include "lib/place/layout.h"
@@ -32,8 +32,9 @@ std::span<const Block> blocks_of(const Blocks& state) {
 
 template <typename Number>
 std::string difference(const char* what, const char* differ, Number into, Number other) {
-  return std::string("filters can be merged only when they have ") + what + "; these have " +
-         differ + ' ' + std::to_string(into) + " and " + std::to_string(other);
+  std::string sentence = "filters can be merged only when they have ";
+  sentence.append(what).append("; these have ").append(differ).append(" ");
+  return sentence.append(std::to_string(into)).append(" and ").append(std::to_string(other));
 }
 
 [[noreturn]] void refuse_room(Outcome outcome) {

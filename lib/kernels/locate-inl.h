@@ -27,8 +27,7 @@ struct alignas(64) Group {
   std::uint32_t pair[kGroup];  // fingerprint, phase << 16
   std::uint32_t
       repeated[kGroup];        // the fingerprint's low byte, 4 times; of halfwords all of it, twice
-  std::uint32_t high[kGroup];  // of bytes and nibbles: the high nibble, 8 times; of planes: in
-                               // each half all ones where the bit of its plane is 0
+  std::uint32_t high[kGroup];  // of bytes and nibbles: the high nibble, 8 times
   std::uint8_t low_byte[kGroup];  // of the fingerprint
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
   [[nodiscard]] std::uint32_t phase(std::size_t i) const { return pair[i] >> 16; }
@@ -59,7 +58,8 @@ HWY_INLINE void prefetch_far(std::uint64_t address) {
   __builtin_prefetch(reinterpret_cast<const Block*>(address), 0, 2);
 }
 
-// Slots that hold key i's fingerprint, in its bucket or not. To repeat it is only a load.
+// Slots that hold key i's fingerprint, or of planes what is in bytes of it, in its bucket or not.
+// To repeat it is only a load.
 template <class L>
 HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group, std::size_t i) {
   BlockCopy copy;
@@ -75,15 +75,8 @@ HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group,
     const auto high = hn::BitCast(d, hn::Set(d32, group.high[i]));
     return match_parts<L>(block, wanted, high);
   }
-  const auto* const lanes = reinterpret_cast<const T*>(block.bytes.data());
-  std::uint64_t slots = equal_lanes_in<kFingerprintMask<L> >(lanes, wanted);
-  if constexpr (L::kPlanes > 0) {
-    const auto half = [&](int shift) {
-      return static_cast<std::uint64_t>(static_cast<std::int16_t>(group.high[i] >> shift));
-    };
-    slots &= match_planes<L>(block, half(0), half(16));
-  }
-  return slots;
+  return equal_lanes_in<kFingerprintMask<L> >(reinterpret_cast<const T*>(block.bytes.data()),
+                                              wanted);
 #endif
 }
 
@@ -98,10 +91,6 @@ void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t 
     group.repeated[i] = L::kForm == Form::halfwords ? place.fingerprint * 0x00010001u
                                                     : (place.fingerprint & 0xff) * 0x01010101u;
     group.high[i] = (place.fingerprint >> 8 & 15) * 0x11111111u;
-    if constexpr (L::kPlanes > 0) {
-      const auto [clear8, clear9] = planes_to_clear(place.fingerprint);
-      group.high[i] = static_cast<std::uint32_t>((clear8 & 0xffff) | clear9 << 16);
-    }
     group.low_byte[i] = static_cast<std::uint8_t>(place.fingerprint);
   }
 }
@@ -203,10 +192,6 @@ struct BlockLocator {
     if constexpr (L::kForm == Form::bytes_and_nibbles) {
       const auto nibbles = hn::Mul(hn::ShiftRight<8>(f), both(0x1111));
       hn::StoreU(hn::BitCast(D32(), nibbles), D32(), group.high + i);
-    }
-    if constexpr (L::kPlanes > 0) {
-      const auto is_clear = hn::Eq(hn::And(f, pair(1u << 8, 1u << 9)), hn::Zero(D16()));
-      hn::StoreU(hn::BitCast(D32(), hn::VecFromMask(D16(), is_clear)), D32(), group.high + i);
     }
     store_low_bytes(f_and_p, group.low_byte + i);
 

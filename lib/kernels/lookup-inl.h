@@ -29,9 +29,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // Beside writers home is checked once more after the alternate: what only that needs comes last.
 struct ProbeGroup : Group {
-  alignas(64) std::uint64_t matches[kGroup];  // slots, in the bucket or not
-  alignas(64) std::uint8_t mark[kGroup];      // not beside writers
-  alignas(64) std::uint32_t header[kGroup];   // of home, before it was read
+  alignas(64) std::uint64_t matches[kGroup];     // slots, in the bucket or not, whatever the planes
+  alignas(64) std::uint64_t planes[2 * kGroup];  // of home: from where they begin, 8 bytes for each
+  alignas(64) std::uint8_t mark[kGroup];         // not beside writers
+  alignas(64) std::uint32_t header[kGroup];      // of home, before it was read
   std::uint32_t drift;  // what differed between the two loads of a header, for all keys
 };
 
@@ -57,7 +58,30 @@ HWY_INLINE bool any_unsteady(const ProbeGroup& group) {
   return group.drift != 0 || !hn::AllFalse(d, hn::TestBit(all, hn::Set(d, kHeaderLock)));
 }
 
-// Bit i: a slot of key i's bucket matches.
+#if !NESTLINE_ONE_LANE
+// Of keys i, i + 1, ..., the slots whose bits in the planes are the fingerprint's.
+template <class L, class D>
+HWY_INLINE hn::Vec<D> planes_match(D d, const ProbeGroup& group, std::size_t i) {
+  const auto pair = hn::PromoteTo(d, hn::Load(hn::Rebind<std::uint32_t, D>(), group.pair + i));
+  const auto same = [&](hn::Vec<D> plane, hn::Vec<D> bit_at_top) HWY_ATTR {
+    const hn::RebindToSigned<D> signed_d;
+    const auto is_set = hn::BroadcastSignBit(hn::BitCast(signed_d, bit_at_top));
+    return hn::Not(hn::Xor(plane, hn::BitCast(d, is_set)));
+  };
+  const auto first = hn::Load(d, group.planes + L::kPlanes * i);
+  if constexpr (L::kPlanes == 1) return same(first, hn::ShiftLeft<63 - 8>(pair));
+  constexpr int kBits = 8 * L::kPlaneBytes;
+  const auto second = hn::Load(d, group.planes + L::kPlanes * i + hn::Lanes(d));
+  const auto low = hn::ConcatEven(d, second, first);
+  const auto high = hn::ConcatOdd(d, second, first);
+  return hn::And(same(low, hn::ShiftLeft<63 - 8>(pair)),
+                 same(hn::Or(hn::ShiftRight<kBits>(low), hn::ShiftLeft<64 - kBits>(high)),
+                      hn::ShiftLeft<63 - 9>(pair)));
+}
+#endif
+
+// Bit i: a slot of key i's bucket matches. Planes are compared here, for many keys at once.
+template <class L>
 HWY_INLINE std::uint64_t found_homes(const ProbeGroup& group) {
   std::uint64_t absent = 0;
 #if NESTLINE_ONE_LANE
@@ -67,7 +91,8 @@ HWY_INLINE std::uint64_t found_homes(const ProbeGroup& group) {
 #else
   const BlockTag<std::uint64_t> d;
   for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
-    const auto found = hn::And(hn::Load(d, group.matches + i), hn::Load(d, group.bucket + i));
+    auto found = hn::And(hn::Load(d, group.matches + i), hn::Load(d, group.bucket + i));
+    if constexpr (L::kPlanes > 0) found = hn::And(found, planes_match<L>(d, group, i));
     absent |= bits_of(d, hn::Eq(found, hn::Zero(d))) << i;
   }
 #endif
@@ -124,6 +149,11 @@ HWY_INLINE void probe_homes([[maybe_unused]] const BlocksView& view, ProbeGroup&
     std::uint64_t slots = match_repeated<L>(block, group, i);
     if constexpr (L::kExpires) slots = live_among<L>(view, block, slots);
     group.matches[i] = slots;
+    if constexpr (L::kPlanes > 0) {
+      BlockCopy copy;
+      const std::uint8_t* const bytes = readable_block(block, copy).bytes.data();
+      std::memcpy(group.planes + L::kPlanes * i, bytes + L::kPlaneByte, 8 * L::kPlanes);
+    }
     if constexpr (!kBeside) {
       group.mark[i] = block.bytes[kMarkByte];
     } else {
@@ -213,7 +243,7 @@ class Lookups {
     const ProbeGroup& group = ring_[g % kRing];
     const std::size_t size = size_of(g);
     const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - size);
-    std::uint64_t hits = found_homes(group) & all;
+    std::uint64_t hits = found_homes<L>(group) & all;
     std::uint64_t decided = hits;
     if constexpr (kBeside) {
       const std::uint64_t unsteady = unsteady_homes(group, size);

@@ -242,24 +242,6 @@ HWY_INLINE std::uint64_t match_parts(const Block& block, std::uint32_t fingerpri
 
 #endif  // NESTLINE_ONE_LANE
 
-// All ones or 0 for each bit of a fingerprint above its low byte: all ones for a 0.
-HWY_INLINE std::array<std::uint64_t, 2> planes_to_clear(std::uint32_t fingerprint) {
-  return {std::uint64_t{fingerprint >> 8 & 1} - 1, std::uint64_t{fingerprint >> 9 & 1} - 1};
-}
-
-// Slots whose bits in the planes are a fingerprint's, of all slots if there are no planes.
-template <class L>
-HWY_INLINE std::uint64_t match_planes(const Block& block, std::uint64_t clear8,
-                                      std::uint64_t clear9) {
-  std::uint64_t slots = ~std::uint64_t{0};
-  if constexpr (L::kPlanes > 0) {
-    const auto planes = L::planes(block);
-    slots = planes[0] ^ clear8;
-    if constexpr (L::kPlanes > 1) slots &= planes[1] ^ clear9;
-  }
-  return slots;
-}
-
 // Slots of `among` that hold the fingerprint.
 template <class L>
 HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerprint,
@@ -272,8 +254,10 @@ HWY_INLINE std::uint64_t match_among(const Block& shared, std::uint32_t fingerpr
   }
   std::uint64_t slots = match_first_bytes<L>(block, fingerprint) & among;
   if constexpr (L::kPlanes > 0) {
-    const auto [clear8, clear9] = planes_to_clear(fingerprint);
-    slots &= match_planes<L>(block, clear8, clear9);
+    const auto planes = L::planes(block);
+    for (std::uint32_t p = 0; p < L::kPlanes; ++p) {
+      slots &= planes[p] ^ (std::uint64_t{fingerprint >> (8 + p) & 1} - 1);
+    }
   }
   if constexpr (L::kForm == Form::maplet) {
     for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {

@@ -64,6 +64,7 @@ void find_pairs(const Block& block, std::uint32_t* pairs) {
 // Writes the slots' bytes of a block; fingerprints of free slots are 0.
 template <class L>
 void write_fingerprints(const Resident* residents, Block& block) {
+  block = {};  // 9 bits leave bits that belong to no slot
   for (std::uint32_t s = 0; s < L::kSlots; ++s) L::set(block, s, fingerprint_of(residents[s]));
 }
 

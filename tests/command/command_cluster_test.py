@@ -55,7 +55,7 @@ class ClusterArgumentsTest(CommandTest):
             "--capacity": ["0", "-1", "x", "1e6", str(2**53 + 1)],
             "--parts": ["0", "16385", "many"],
             "--fpr": ["0", "1", "-0.1", "few"],
-            "--bits": ["9", "eight"],
+            "--bits": ["11", "eight"],
             "--seed": ["0", "-1", str(2**64)],
             "--max-capacity": ["0"],
             "--timeout": ["0", "x", "3600001"],

@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <string>
 
-#include "lib/place/layout.h"
 #include "nestline/filter.h"
 #include "tests/concurrent/history.h"
 #include "tests/concurrent/history_runner.h"
@@ -141,7 +140,7 @@ Verdict play_all(std::uint64_t most) {
   Crew crew;
   Verdict all;
   for (std::uint64_t at = 0; at < most; at += kTurn) {
-    for (const int bits : kFilterWidths) {
+    for (const int bits : kHistoryWidths) {
       for (const Family family : kFamilies) {
         const Verdict verdict =
             play_histories<F>(crew, family, bits, at, std::min(kTurn, most - at));
@@ -163,7 +162,7 @@ TEST(HistoryRunner, AFilterBehindAMutexPasses) {
 #endif
   const Verdict verdict = play_all<MutexFilter>(kHistories);
   EXPECT_EQ(verdict.failed, 0u) << verdict.first_failure;
-  EXPECT_EQ(verdict.played, kHistories * kFilterWidths.size() * kFamilies.size());
+  EXPECT_EQ(verdict.played, kHistories * kHistoryWidths.size() * kFamilies.size());
 }
 
 template <class F>

@@ -59,6 +59,9 @@ enum class Family : std::uint8_t {
   clearing,  // clear()
   whole,     // snapshot() and merge()
 };
+
+// Bytes, planes beside bytes, halfwords: how threads share blocks is not decided by the width.
+inline constexpr std::array kHistoryWidths = {8, 9, 16};
 inline constexpr std::array kFamilies = {Family::crossed, Family::crowded,  Family::sparse,
                                          Family::growing, Family::clearing, Family::whole};
 const char* name_of(Family family);

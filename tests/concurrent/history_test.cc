@@ -84,7 +84,7 @@ std::string parameter_name(const testing::TestParamInfo<std::tuple<int, Family>>
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HistoryTest,
-                         testing::Combine(testing::ValuesIn(kFilterWidths),
+                         testing::Combine(testing::ValuesIn(kHistoryWidths),
                                           testing::ValuesIn(kFamilies)),
                          parameter_name);
 
@@ -258,10 +258,10 @@ TEST_P(InsertBesideErase, TakesTheSlotThatIsLeft) {
   EXPECT_EQ(filter.count(x), most);
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, InsertBesideErase, testing::ValuesIn(kFilterWidths));
-INSTANTIATE_TEST_SUITE_P(Widths, BrokenProtocol, testing::ValuesIn(kFilterWidths));
+INSTANTIATE_TEST_SUITE_P(Widths, InsertBesideErase, testing::ValuesIn(kHistoryWidths));
+INSTANTIATE_TEST_SUITE_P(Widths, BrokenProtocol, testing::ValuesIn(kHistoryWidths));
 INSTANTIATE_TEST_SUITE_P(Widths, BrokenLookups,
-                         testing::Combine(testing::ValuesIn(kFilterWidths),
+                         testing::Combine(testing::ValuesIn(kHistoryWidths),
                                           testing::Values(Writing::alone, Writing::many)));
 
 }  // namespace

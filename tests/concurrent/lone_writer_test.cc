@@ -16,6 +16,7 @@
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
 #include "tests/concurrent/history_runner.h"
+#include "tests/concurrent/history_scene.h"
 
 namespace nestline::test {
 namespace {
@@ -55,12 +56,10 @@ TEST(Writers, AReadersRequestIsMetAtTheNextTurn) {
   EXPECT_TRUE(writers.are_many());
 }
 
-constexpr int kWidths[] = {8, 12, 16};
-
 // Threads write in turn: the first alone, then two. What is stored is what one thread stores in a
 // Filter.
 TEST(LoneWriter, HandsOverWithoutLoss) {
-  for (const int bits : kWidths) {
+  for (const int bits : kHistoryWidths) {
     const Options options = {.capacity = 3000, .bits = bits, .max_capacity = 12'000, .seed = 1};
     Filter expected(options);
     ConcurrentFilter filter(options);
@@ -131,7 +130,7 @@ struct Chase {
 };
 
 TEST(LoneWriter, SharesWithAReaderThatKeepsFindingChanges) {
-  for (const int bits : kWidths) {
+  for (const int bits : kHistoryWidths) {
     for (const bool counting : {false, true}) {
       Chase::tries = 0;
       Chase::changes = 0;

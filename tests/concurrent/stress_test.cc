@@ -163,7 +163,8 @@ TYPED_TEST_SUITE(StressTest, KeyTypes);
 
 TYPED_TEST(StressTest, NearlyFull) {
   constexpr std::uint64_t kBlocks[] = {1, 2, 3, 8, 20, 64};
-  const auto time = stress_time(TestFixture::kShare / 2 / (3 * std::size(kBlocks)));
+  const auto time =
+      stress_time(TestFixture::kShare / 2 / (kFilterWidths.size() * std::size(kBlocks)));
   for (const int bits : kFilterWidths) {
     for (const std::uint64_t blocks : kBlocks) {
       SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(blocks) + " blocks");
@@ -175,7 +176,7 @@ TYPED_TEST(StressTest, NearlyFull) {
 }
 
 TYPED_TEST(StressTest, SnapshotsAndMergesMeanwhile) {
-  const auto time = stress_time(TestFixture::kShare / 4 / 6);
+  const auto time = stress_time(TestFixture::kShare / 4 / (kFilterWidths.size() * 2));
   for (const int bits : kFilterWidths) {
     for (const std::uint64_t blocks : {2u, 30u}) {
       SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(blocks) + " blocks");
@@ -186,7 +187,7 @@ TYPED_TEST(StressTest, SnapshotsAndMergesMeanwhile) {
 }
 
 TYPED_TEST(StressTest, ThroughGrowth) {
-  const auto time = stress_time(TestFixture::kShare / 4 / 6);
+  const auto time = stress_time(TestFixture::kShare / 4 / (kFilterWidths.size() * 2));
   for (const int bits : kFilterWidths) {
     for (const std::uint64_t blocks : {1u, 16u}) {
       SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(blocks) + " blocks");
@@ -203,7 +204,7 @@ TEST(StressMore, ThreadsThatExitAndSeveralFilters) {
   using Key = std::uint64_t;
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(stress_time(0.06));
   std::vector<ConcurrentFilter> filters;
-  for (const int bits : kFilterWidths) {
+  for (const int bits : {8, 9, 16}) {
     filters.emplace_back(Options{.capacity = 400, .bits = bits, .max_capacity = 1000});
   }
   std::vector<std::unique_ptr<Owner<Key>>> owners;

@@ -82,7 +82,7 @@ class Run {
  public:
   explicit Run(Input& input)
       : input_(input),
-        bits_(std::array{8, 12, 16}[input.next() % 3]),
+        bits_(width_of(input.next())),
         filter_({.capacity = 1 + input.next() % 200, .bits = bits_, .seed = input.next()}),
         twin_(nestline::Filter::load(nestline::to_bytes(filter_))) {}
 
@@ -130,6 +130,10 @@ class Run {
   }
 
  private:
+  static int width_of(unsigned code) {
+    return code < 128 ? std::array{8, 12, 16}[code % 3] : 9 + static_cast<int>(code % 2);
+  }
+
   using Copies = std::array<unsigned, 256>;
   Copies& model(Kind kind) { return copies_[static_cast<std::size_t>(kind)]; }
   Copies& model() { return model(kind_); }

@@ -54,7 +54,7 @@ void make_golden(const fs::path& folder) {
 // to repair, header bytes 8 to 79, blocks.
 void make_from_bytes(const fs::path& folder) {
   using namespace nestline::format_tools;
-  for (const std::uint32_t bits : {8u, 12u, 16u}) {
+  for (const std::uint32_t bits : {8u, 9u, 10u, 12u, 16u}) {
     for (const std::uint32_t growth : {0u, 1u}) {
       nestline::Filter filter =
           nestline::Filter::load(make_empty_file({bits, 2, growth, 3, 0, 50, 0}));
@@ -74,9 +74,9 @@ void make_from_bytes(const fs::path& folder) {
 // Width, capacity and seed, then operations: see fuzz_operations.cc. Every operation comes up, with
 // keys of all kinds, in filters that are small enough to be full.
 void make_operations(const fs::path& folder) {
-  for (unsigned seed = 0; seed < 9; ++seed) {
-    std::string input = {static_cast<char>(seed % 3), static_cast<char>(seed * 10),
-                         static_cast<char>(seed)};
+  for (unsigned seed = 0; seed < 13; ++seed) {
+    std::string input = {static_cast<char>(seed < 9 ? seed % 3 : 119 + seed),
+                         static_cast<char>(seed * 10), static_cast<char>(seed)};
     std::uint32_t state = seed + 1;
     for (unsigned i = 0; i < 150; ++i) {
       state = state * 1664525 + 1013904223;

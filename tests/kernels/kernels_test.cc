@@ -545,6 +545,7 @@ TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
         L::set(expected, s, f);
       }
       Block packed;
+      packed.bytes.fill(0xff);  // pack must write every bit
       kernels.pack(unpacked, 77, packed);
       expected.bytes[kMarkByte] = 77;
       ASSERT_EQ(packed.bytes, expected.bytes);

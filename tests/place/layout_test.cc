@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 #include <vector>
 
@@ -28,6 +29,26 @@ TYPED_TEST(LayoutTest, SlotsKeepWhatIsStored) {
     expected[slot] = fingerprint;
     for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(L::get(block, s), expected[s]);
     for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) ASSERT_EQ(block.bytes[b], 0);
+  }
+}
+
+TYPED_TEST(LayoutTest, FillsTheLowestOfFreeSlots) {
+  using L = TypeParam;
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 2000; ++i) {
+    Block block{};
+    block.raise_mark(static_cast<std::uint32_t>(random() % kSpillClasses));
+    Block expected = block;
+    for (std::uint64_t free = L::kAllSlots; free != 0;) {
+      const std::uint64_t choice = random() & random() & free;  // none at times
+      const std::uint32_t f = L::fingerprint_of(static_cast<std::uint32_t>(random()));
+      if (choice != 0) L::set(expected, first_slot(choice), f);
+      L::fill(block, choice, f);
+      free &= ~(choice & (~choice + 1));
+      // Not the lock and the version after the mark, which may change where there is no slot.
+      ASSERT_TRUE(std::equal(block.bytes.begin(), block.bytes.begin() + kMarkByte + 1,
+                             expected.bytes.begin()));
+    }
   }
 }
 

@@ -68,7 +68,7 @@ def test_options(kind):
     assert grows.max_capacity == 8000
     assert grows.insert(np.arange(8000)).all() and grows.growth > 0 and grows.capacity >= 8000
     assert kind(np.int64(1000)).capacity == filter.capacity
-    for bad in (dict(capacity=0), dict(capacity=1000, bits=9), dict(capacity=1000, fpr=2),
+    for bad in (dict(capacity=0), dict(capacity=1000, bits=11), dict(capacity=1000, fpr=2),
                 dict(capacity=1000, fpr=0), dict(capacity=1000, load=2),
                 dict(capacity=1000, fpr=1e-9)):
         with pytest.raises(ValueError):

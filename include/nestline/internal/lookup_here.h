@@ -47,12 +47,13 @@ NESTLINE_INLINE bool contains_here(const BlocksView& view, std::uint64_t hash, A
 
 // The same beside writers, by R1 to R3 of lib/place/locking.h; library(): its own answer.
 template <class L, class Library>
-NESTLINE_INLINE bool contains_here_beside(const BlocksView& view, std::uint64_t hash,
+NESTLINE_INLINE bool contains_here_beside(const BlocksView* view, std::uint64_t hash,
                                           Library&& library) {
-  const AtHome<L> home(view, hash);
+  asm("" : "+r"(view));  // else g++ 12 keeps it in a vector register, and moves it back five times
+  const AtHome<L> home(*view, hash);
   const auto& word = *reinterpret_cast<const SharedWord*>(home.block + kMarkByte);
   const std::uint32_t header = load_acquire(word);
-  const std::uint64_t found = home.matches(view);
+  const std::uint64_t found = home.matches(*view);
   const bool changed = load_again(word) != header;
   if constexpr (std::is_same_v<L, ExpiringSlots>) {  // the library finds out whether it is alive
     if (found != 0) return library();

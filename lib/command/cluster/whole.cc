@@ -128,8 +128,8 @@ Command create_command() {
          count(create->options.capacity, 1, kMaxKeys), kRequired},
         {"--fpr", "P", "Wanted false-positive rate; default: 0.01", rate(create->options.fpr)},
         {"--bits", "B",
-         "Fingerprint width: 8, 12 or 16; with a --max-capacity as large as --capacity also 9\n"
-         "or 10",
+         "Fingerprint width: 8, 12 or 16; with a --max-capacity as large as --capacity\n"
+         "also 9 or 10",
          bits(create->options.bits), false, "--fpr"},
         {"--max-capacity", "N",
          "As large as --capacity: the parts do not grow, and further keys find no room;\n"

@@ -57,16 +57,11 @@ void put_generation(std::span<std::byte> bytes, const ImageGeneration& generatio
 }
 
 std::optional<ImageGeneration> get_generation(Bytes bytes) {
-  ImageGeneration generation{};
-  GenerationShape& shape = generation.shape;
-  shape.bits = get<std::uint8_t>(bytes, 0);
-  shape.growth = get<std::uint8_t>(bytes, 1);
-  shape.most_growth = get<std::uint8_t>(bytes, 2);
-  shape.number = get<std::uint32_t>(bytes, 4);
-  shape.base_blocks = get<std::uint64_t>(bytes, 8);
-  shape.capacity = get<std::uint64_t>(bytes, 16);
-  generation.keys = get<std::uint64_t>(bytes, 24);
-  if (bytes[3] != std::byte{0} || !is_valid(shape, generation.keys)) return std::nullopt;
+  const auto byte = [&](std::size_t at) { return get<std::uint8_t>(bytes, at); };
+  const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes, at); };
+  const ImageGeneration generation = {
+      {byte(0), byte(1), byte(2), number(8), number(16), get<std::uint32_t>(bytes, 4)}, number(24)};
+  if (byte(3) != 0 || !is_valid(generation.shape, generation.keys)) return std::nullopt;
   return generation;
 }
 
@@ -211,22 +206,18 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   const std::size_t room = bytes.size() - kGenerationsAt - kChecksumBytes;
   if (count > 65535 || room != count * kGenerationBytes) return std::nullopt;
   ImageHead head;
-  Settings& settings = head.settings;
-  settings.capacity = get<std::uint64_t>(bytes, 16);
-  settings.error = std::bit_cast<double>(get<std::uint64_t>(bytes, 24));
-  settings.bucket_size = get<std::uint16_t>(bytes, 32);
-  settings.max_iterations = get<std::uint16_t>(bytes, 34);
-  settings.expansion = get<std::uint16_t>(bytes, 36);
-  const auto widths = get<std::uint16_t>(bytes, 38);
-  settings.all_widths = widths == 1;
-  settings.seed = get<std::uint64_t>(bytes, 40);
-  head.deletes = get<std::uint64_t>(bytes, 48);
-  head.items = get<std::uint64_t>(bytes, 56);
-  head.ledger_entries = get<std::uint64_t>(bytes, 64);
-  head.ledger_cursor = get<std::uint64_t>(bytes, 72);
-  head.awaited_items = get<std::uint64_t>(bytes, 120);
-  if (!are_valid(settings) || head.ledger_entries > kMaxEntries || head.items > kMaxItems ||
-      head.awaited_items > kMaxItems || widths > 1 || !is_zero(bytes.subspan(118, 2))) {
+  const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes, at); };
+  const auto small = [&](std::size_t at) { return get<std::uint16_t>(bytes, at); };
+  head.settings = {
+      number(16),    std::bit_cast<double>(number(24)), small(32), small(34), small(36), number(40),
+      small(38) == 1};
+  head.deletes = number(48);
+  head.items = number(56);
+  head.ledger_entries = number(64);
+  head.ledger_cursor = number(72);
+  head.awaited_items = number(120);
+  if (!are_valid(head.settings) || head.ledger_entries > kMaxEntries || head.items > kMaxItems ||
+      head.awaited_items > kMaxItems || small(38) > 1 || !is_zero(bytes.subspan(118, 2))) {
     return std::nullopt;
   }
   if (const Bytes header = bytes.subspan(80, kRedisBloomHeaderBytes); !is_zero(header)) {
@@ -237,7 +228,7 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   for (std::size_t i = 0; i < count; ++i) {
     const auto generation = get_generation(bytes.subspan(kGenerationsAt + kGenerationBytes * i));
     if (!generation) return std::nullopt;
-    if (needs_all_widths(generation->shape.bits) && !settings.all_widths) return std::nullopt;
+    if (needs_all_widths(generation->shape.bits) && !head.settings.all_widths) return std::nullopt;
     head.generations.push_back(*generation);
   }
   if (!is_sound(head)) return std::nullopt;
