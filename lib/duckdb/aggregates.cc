@@ -36,72 +36,58 @@ void set_error(duckdb_function_info info, const char* sentence) {
   duckdb_aggregate_function_set_error(info, sentence);
 }
 
-// The columns of a chunk, and its runs of rows that belong to one group: visit(first, end, state).
-class Rows {
- public:
-  Rows(duckdb_data_chunk chunk, duckdb_aggregate_state* states) : chunk_(chunk), states_(states) {}
-  [[nodiscard]] idx_t count() const { return duckdb_data_chunk_get_size(chunk_); }
-  [[nodiscard]] duckdb_vector column(idx_t i) const {
-    return duckdb_data_chunk_get_vector(chunk_, i);
-  }
-  template <typename T>
-  [[nodiscard]] const T* data(idx_t i) const {
-    return static_cast<const T*>(duckdb_vector_get_data(column(i)));
-  }
+// A chunk, and the states of its rows.
+struct Rows {
+  duckdb_data_chunk chunk;
+  const duckdb_aggregate_state* states;
+
+  [[nodiscard]] idx_t count() const { return duckdb_data_chunk_get_size(chunk); }
+  // Calls visit(first, end, state) for each longest run of rows of one group.
   template <typename Visit>
   void for_each_group(idx_t from, idx_t to, Visit&& visit) const {
     for (idx_t first = from, end = from; first < to; first = end) {
-      while (end < to && states_[end] == states_[first]) ++end;
-      visit(first, end, states_[first]);
+      while (end < to && states[end] == states[first]) ++end;
+      visit(first, end, states[first]);
     }
   }
-
- private:
-  duckdb_data_chunk chunk_;
-  duckdb_aggregate_state* states_;
+  // The keys in a column, until the next call of this thread.
+  [[nodiscard]] Keys& keys(idx_t column) const {
+    static thread_local Keys keys;
+    keys.read(duckdb_data_chunk_get_vector(chunk, column), count());
+    return keys;
+  }
 };
-
-// Appends the hashes of the rows that are not NULL.
-void add_hashes(Keys& keys, const Valid& valid, idx_t first, idx_t end, std::uint64_t seed,
-                std::vector<Hash>& hashes) {
-  keys.batch(first, end, seed).visit([&](const auto& batch) {
-    for (idx_t row = first; row < end; ++row) {
-      if (valid[row]) hashes.push_back(hash_key(batch[row - first], seed));
-    }
-  });
-}
 
 // nestline_build(key [, fpr [, capacity]])
 struct Build {
   CollectedBuild build;
 
   static void update(const Rows& rows, idx_t columns) {
-    static thread_local Keys keys;
     static thread_local std::vector<Hash> hashes;
-    const Valid valid(rows.column(0));
-    keys.read(rows.column(0), rows.count());
+    Keys& keys = rows.keys(0);
+    const Column<double> rates = columns > 1 ? Column<double>(rows.chunk, 1) : Column<double>();
+    const Column<std::int64_t> rooms =
+        columns > 2 ? Column<std::int64_t>(rows.chunk, 2) : Column<std::int64_t>();
+    double last_rate = 0;
+    std::optional<std::int64_t> last_room;
     rows.for_each_group(0, rows.count(), [&](idx_t first, idx_t end, auto state) {
-      hashes.clear();
-      add_hashes(keys, valid, first, end, Options().seed, hashes);
-      if (hashes.empty()) return;
       CollectedBuild& build = made_object_of<Build>(state).build;
-      for (idx_t row = first; row < end && columns > 1; ++row)
-        set_options(build, rows, columns, row);
+      for (idx_t row = first; row < end && columns > 1; ++row) {
+        const double rate = rates.is_null(row) ? 0 : rates[row];
+        std::optional<std::int64_t> room;
+        if (columns > 2) room = rooms.is_null(row) ? 0 : rooms[row];
+        if (row == first || rate != last_rate || room != last_room) build.set_options(rate, room);
+        last_rate = rate;
+        last_room = room;
+      }
+      hashes.clear();
+      keys.add_hashes(first, end, Options().seed, hashes);
       build.hashes.add(hashes, kLongest);
     });
   }
-  void add(const Build& other) { build.add(other.build, kLongest); }
+  void add(const Build& other) { build.add(other.build); }
   std::optional<Filter> result() { return build.filter(kLongest); }
-
- private:
-  static void set_options(CollectedBuild& build, const Rows& rows, idx_t columns, idx_t row) {
-    const bool has_rate = Valid(rows.column(1))[row];
-    std::optional<std::int64_t> capacity;
-    if (columns > 2) {
-      capacity = Valid(rows.column(2))[row] ? rows.data<std::int64_t>(2)[row] : 0;
-    }
-    build.set_options(has_rate ? rows.data<double>(1)[row] : 0, capacity);
-  }
+  static std::optional<Filter> of_no_rows() { return Build().result(); }  // contains nothing
 };
 
 // nestline_merge(filter)
@@ -109,15 +95,11 @@ struct Merge {
   std::optional<Filter> all;
 
   static void update(const Rows& rows, idx_t /*columns*/) {
-    const auto* const blobs = rows.data<duckdb_string_t>(0);
-    const Valid valid(rows.column(0));
-    for_each_run(blobs, valid, rows.count(), [&](idx_t first, idx_t end) {
-      const auto filter = Filters::of_process().open(bytes_of(blobs[first]));
-      for (idx_t row = first; row < end; ++row) {
-        rows.for_each_group(row, row + 1, [&](idx_t, idx_t, auto state) {
-          made_object_of<Merge>(state).add(*filter);
-        });
-      }
+    const Strings filters(rows.chunk, 0);
+    for_each_run(filters, rows.count(), [&](idx_t first, idx_t end) {
+      const auto filter = Filters::of_process().open(bytes_of(filters[first])).filter;
+      for (idx_t row = first; row < end; ++row)
+        made_object_of<Merge>(rows.states[row]).add(*filter);
     });
   }
   void add(const Merge& other) {
@@ -130,6 +112,7 @@ struct Merge {
       all = next.snapshot();
     }
   }
+  static std::optional<Filter> of_no_rows() { return std::nullopt; }
   std::optional<Filter> result() { return all ? std::optional(all->snapshot()) : std::nullopt; }
 };
 
@@ -140,28 +123,27 @@ struct Change {
   std::vector<Hash> hashes;
 
   static void update(const Rows& rows, idx_t /*columns*/) {
-    static thread_local Keys keys;
-    const auto* const blobs = rows.data<duckdb_string_t>(0);
-    const Valid valid(rows.column(0)), valid_keys(rows.column(1));
-    keys.read(rows.column(1), rows.count());
-    for_each_run(blobs, valid, rows.count(), [&](idx_t from, idx_t to) {
-      const auto filter = Filters::of_process().open(bytes_of(blobs[from]));
+    const Strings filters(rows.chunk, 0);
+    Keys& keys = rows.keys(1);
+    for_each_run(filters, rows.count(), [&](idx_t from, idx_t to) {
+      const auto filter = Filters::of_process().open(bytes_of(filters[from])).filter;
       rows.for_each_group(from, to, [&](idx_t first, idx_t end, auto state) {
         Change& change = made_object_of<Change>(state);
         change.set(filter);
-        add_hashes(keys, valid_keys, first, end, filter->seed(), change.hashes);
+        keys.add_hashes(first, end, filter->seed(), change.hashes);
       });
     });
   }
   void set(const std::shared_ptr<const Filter>& next) {
     if (filter == nullptr) filter = next;
     if (filter == next || to_bytes(*filter) == to_bytes(*next)) return;
-    throw Refusal("nestline: the filter is the same in all rows of a group");
+    throw Refusal("the filter is the same in all rows of a group");
   }
   void add(const Change& other) {
     set(other.filter);
     hashes.insert(hashes.end(), other.hashes.begin(), other.hashes.end());
   }
+  static std::optional<Filter> of_no_rows() { return std::nullopt; }
   std::optional<Filter> result() {
     Filter changed = filter->snapshot();
     if constexpr (kErases) {
@@ -170,8 +152,7 @@ struct Change {
       std::vector<Outcome> outcomes(hashes.size());
       (void)changed.insert(hashes, outcomes);
       if (std::ranges::find(outcomes, Outcome::full) != outcomes.end()) {
-        throw Refusal(
-            "nestline: no room for all of these keys: build the filter with a larger capacity");
+        throw Refusal("no room for all of these keys: build the filter with a larger capacity");
       }
     }
     return changed;
@@ -216,7 +197,7 @@ void finalize(duckdb_function_info info, duckdb_aggregate_state* states, duckdb_
   guarded(info, set_error, [&] {
     for (idx_t i = 0; i < count; ++i) {
       T* const object = object_of<T>(states[i]);
-      const std::optional<Filter> filter = object != nullptr ? object->result() : std::nullopt;
+      const std::optional<Filter> filter = object != nullptr ? object->result() : T::of_no_rows();
       if (!filter) {
         duckdb_vector_ensure_validity_writable(result);
         duckdb_validity_set_row_invalid(duckdb_vector_get_validity(result), offset + i);

@@ -12,6 +12,7 @@
 
 #include <exception>
 #include <new>
+#include <string>
 #include <utility>
 
 DUCKDB_EXTENSION_EXTERN
@@ -26,9 +27,11 @@ void guarded(duckdb_function_info info, Fail fail, Work&& work) noexcept {
   } catch (const std::bad_alloc&) {
     fail(info, "nestline: there is no memory for it");
   } catch (const std::exception& error) {
-    fail(info, error.what());
-  } catch (...) {
-    fail(info, "nestline: something went wrong that has no description");
+    try {
+      fail(info, (std::string("nestline: ") + error.what()).c_str());
+    } catch (...) {
+      fail(info, "nestline: there is no memory for the error");
+    }
   }
 }
 

@@ -7,24 +7,26 @@
 // copy.
 //
 // DuckDB copies values of rows that pass a join or a filter: a blob of a megabyte that comes from a
-// subquery, for each of them. So nestline_open returns a handle instead, which is that identity.
+// subquery, for each of them. So nestline_open returns a handle instead, a hash of that identity
+// under a seed of the process. Its 12 bytes are in the value itself, which costs nothing to copy.
 //
 // What was not asked for longest goes, beyond kMaxFilters or kMaxBytes; the newest always stays. A
 // thread that has one in use keeps it.
 #ifndef NESTLINE_LIB_DUCKDB_FILTERS_H_
 #define NESTLINE_LIB_DUCKDB_FILTERS_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <list>
-#include <map>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <span>
+#include <unordered_map>
 
 #include "lib/embed/blob_filter.h"
 #include "nestline/filter.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::duckdb {
 
@@ -32,26 +34,33 @@ class Filters {
  public:
   static constexpr std::size_t kMaxFilters = 4096;
   static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+  using Handle = std::array<std::byte, 12>;
+  struct Opened {
+    std::shared_ptr<const Filter> filter;
+    std::uint64_t bytes;  // of its blob
+    Handle handle;
+  };
 
   // That of the process. It is never destroyed: threads of DuckDB's may outlast static objects.
   static Filters& of_process();
-  using Identity = BlobFilter::Identity;
   // The filter in these bytes, or of this handle. Throws FormatError, std::bad_alloc, and
-  // std::runtime_error for the handle of a filter that has gone. Safe in any thread. O(log
-  // filters), and O(bytes) for the first time.
-  std::shared_ptr<const Filter> open(std::span<const std::byte> bytes);
+  // std::runtime_error for the handle of a filter that has gone. Safe in any thread. O(1), and
+  // O(bytes) for the first time.
+  Opened open(std::span<const std::byte> bytes);
 
  private:
+  using Identity = BlobFilter::Identity;
   struct Kept {
+    std::uint64_t number;
     Identity identity;
-    std::shared_ptr<const Filter> filter;
+    Opened opened;
   };
-  std::shared_ptr<const Filter> keep(const Identity& identity,
-                                     std::shared_ptr<const Filter> filter);
+  Opened keep(Kept kept);
 
+  const std::uint64_t seed_ = std::random_device()();
   std::mutex mutex_;
   std::list<Kept> kept_;  // the newest first
-  std::map<Identity, std::list<Kept>::iterator> places_;
+  std::unordered_map<std::uint64_t, std::list<Kept>::iterator> places_;
   std::size_t bytes_ = 0;
 };
 

@@ -1,9 +1,11 @@
 // The functions of a row: may_contain, count, info, load and save.
+#include <algorithm>
+#include <array>
+#include <concepts>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <stdexcept>
-#include <string>
+#include <tuple>
 
 #include "lib/duckdb/filters.h"
 #include "lib/duckdb/vectors.h"
@@ -12,47 +14,70 @@
 namespace nestline::inline v0_2::duckdb {
 namespace {
 
-// Makes the rows of `result` NULL that are NULL in one of these.
-void pass_null(duckdb_vector result, const Valid& one, const Valid& other, idx_t count) {
-  if (one.all() && other.all()) return;
-  duckdb_vector_ensure_validity_writable(result);
-  std::uint64_t* const bits = duckdb_vector_get_validity(result);
-  for (idx_t row = 0; row < count; ++row) {
-    if (!one[row] || !other[row]) bits[row / 64] &= ~(std::uint64_t{1} << row % 64);
-  }
+using Output = duckdb_vector;
+
+void set_null(Output output, idx_t row) {
+  duckdb_vector_ensure_validity_writable(output);
+  duckdb_validity_set_row_invalid(duckdb_vector_get_validity(output), row);
 }
 
 // The body of a function of (filter, key) with a byte for each row: ask(filter, keys, out).
 template <typename Ask>
-void look_up(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output,
+void look_up(duckdb_function_info info, duckdb_data_chunk input, Output output,
              const Ask& ask) noexcept {
   guarded(info, duckdb_scalar_function_set_error, [&] {
     static thread_local Keys keys;
     const idx_t count = duckdb_data_chunk_get_size(input);
-    const duckdb_vector filters = duckdb_data_chunk_get_vector(input, 0);
-    const duckdb_vector column = duckdb_data_chunk_get_vector(input, 1);
-    const auto* const blobs = static_cast<const duckdb_string_t*>(duckdb_vector_get_data(filters));
+    const Strings filters(input, 0);
     auto* const out = static_cast<std::uint8_t*>(duckdb_vector_get_data(output));
-    const Valid valid(filters);
-    keys.read(column, count);
-    for_each_run(blobs, valid, count, [&](idx_t first, idx_t end) {
-      const auto filter = Filters::of_process().open(bytes_of(blobs[first]));
+    keys.read(duckdb_data_chunk_get_vector(input, 1), count);
+    for_each_run(filters, count, [&](idx_t first, idx_t end) {
+      const auto filter = Filters::of_process().open(bytes_of(filters[first])).filter;
       ask(*filter, keys.batch(first, end, filter->seed()), std::span(out + first, end - first));
     });
-    pass_null(output, valid, Valid(column), count);
+    for (idx_t row = 0; row < count && (filters.has_nulls() || keys.has_nulls()); ++row) {
+      if (filters.is_null(row) || keys.is_null(row)) set_null(output, row);
+    }
   });
 }
 
-void may_contain(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
+void may_contain(duckdb_function_info info, duckdb_data_chunk input, Output output) {
   look_up(info, input, output, [](const Filter& filter, KeySpan keys, std::span<std::uint8_t> out) {
     (void)filter.may_contain(keys, out);
   });
 }
 
-void count(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
+void count(duckdb_function_info info, duckdb_data_chunk input, Output output) {
   look_up(info, input, output, [](const Filter& filter, KeySpan keys, std::span<std::uint8_t> out) {
     filter.count(keys, out);
   });
+}
+
+// The body of the other functions: work(row, values...) for each row of which no value is NULL.
+template <std::same_as<duckdb_string_t>... Values, typename Work>
+void for_each_row(duckdb_function_info info, duckdb_data_chunk input, Output output,
+                  const Work& work) noexcept {
+  guarded(info, duckdb_scalar_function_set_error, [&] {
+    idx_t number = 0;
+    const std::array columns{Column<Values>(input, number++)...};
+    for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row) {
+      const auto is_null = [row](const auto& column) { return column.is_null(row); };
+      if (std::ranges::any_of(columns, is_null)) {
+        set_null(output, row);
+      } else {
+        std::apply([&](const auto&... column) { work(row, column[row]...); }, columns);
+      }
+    }
+  });
+}
+
+void set_bytes(Output output, idx_t row, std::span<const std::byte> bytes) {
+  duckdb_vector_assign_string_element_len(output, row, reinterpret_cast<const char*>(bytes.data()),
+                                          bytes.size());
+}
+
+Filters::Opened opened(const duckdb_string_t& value) {
+  return Filters::of_process().open(bytes_of(value));
 }
 
 // The members of the STRUCT that nestline_info returns.
@@ -61,88 +86,48 @@ constexpr duckdb_type kMemberTypes[] = {DUCKDB_TYPE_UBIGINT, DUCKDB_TYPE_UBIGINT
                                         DUCKDB_TYPE_INTEGER, DUCKDB_TYPE_DOUBLE,
                                         DUCKDB_TYPE_UBIGINT};
 
-void describe(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
-  guarded(info, duckdb_scalar_function_set_error, [&] {
-    const idx_t count = duckdb_data_chunk_get_size(input);
-    const duckdb_vector filters = duckdb_data_chunk_get_vector(input, 0);
-    const auto* const blobs = static_cast<const duckdb_string_t*>(duckdb_vector_get_data(filters));
-    const Valid valid(filters);
-    const auto set = [&]<typename T>(idx_t member, idx_t row, T value) {
+void describe(duckdb_function_info info, duckdb_data_chunk input, Output output) {
+  for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& value) {
+    const auto set = [&]<typename T>(idx_t member, T figure) {
       const duckdb_vector column = duckdb_struct_vector_get_child(output, member);
-      static_cast<T*>(duckdb_vector_get_data(column))[row] = value;
+      static_cast<T*>(duckdb_vector_get_data(column))[row] = figure;
     };
-    for (idx_t row = 0; row < count; ++row) {
-      if (!valid[row]) continue;
-      const std::span<const std::byte> bytes = bytes_of(blobs[row]);
-      const auto filter = Filters::of_process().open(bytes);
-      set(0, row, std::uint64_t{filter->size()});
-      set(1, row, std::uint64_t{filter->capacity()});
-      set(2, row, std::int32_t{filter->bits()});
-      set(3, row, filter->expected_fpr());
-      set(4, row, std::uint64_t{bytes.size()});
-    }
-    pass_null(output, valid, valid, count);
+    const auto [filter, bytes, _] = opened(value);
+    set(0, std::uint64_t{filter->size()});
+    set(1, std::uint64_t{filter->capacity()});
+    set(2, std::int32_t{filter->bits()});
+    set(3, filter->expected_fpr());
+    set(4, bytes);
   });
 }
 
-void open_filter(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
-  guarded(info, duckdb_scalar_function_set_error, [&] {
-    const idx_t count = duckdb_data_chunk_get_size(input);
-    const duckdb_vector filters = duckdb_data_chunk_get_vector(input, 0);
-    const auto* const blobs = static_cast<const duckdb_string_t*>(duckdb_vector_get_data(filters));
-    const Valid valid(filters);
-    for (idx_t row = 0; row < count; ++row) {
-      if (!valid[row]) continue;
-      (void)Filters::of_process().open(bytes_of(blobs[row]));
-      const auto handle = BlobFilter::identity_of(bytes_of(blobs[row]));
-      duckdb_vector_assign_string_element_len(
-          output, row, reinterpret_cast<const char*>(handle.data()), handle.size());
-    }
-    pass_null(output, valid, valid, count);
+void open_filter(duckdb_function_info info, duckdb_data_chunk input, Output output) {
+  for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& value) {
+    set_bytes(output, row, opened(value).handle);
   });
 }
 
 std::filesystem::path path_of(const duckdb_string_t& value) {
   const std::string_view path = text_of(value);
   if (path.empty() || path.find('\0') != std::string_view::npos) {
-    throw std::invalid_argument("nestline: the path of a file is not empty and has no zero byte");
+    throw std::invalid_argument("the path of a file is not empty and has no zero byte");
   }
   return path;
 }
 
-void load_file(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
-  guarded(info, duckdb_scalar_function_set_error, [&] {
-    const idx_t count = duckdb_data_chunk_get_size(input);
-    const duckdb_vector paths = duckdb_data_chunk_get_vector(input, 0);
-    const auto* const values = static_cast<const duckdb_string_t*>(duckdb_vector_get_data(paths));
-    const Valid valid(paths);
-    for (idx_t row = 0; row < count; ++row) {
-      if (!valid[row]) continue;
-      const auto bytes = to_bytes(Filter::load(path_of(values[row])));
-      duckdb_vector_assign_string_element_len(
-          output, row, reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    }
-    pass_null(output, valid, valid, count);
+void load_file(duckdb_function_info info, duckdb_data_chunk input, Output output) {
+  for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& path) {
+    set_bytes(output, row, to_bytes(Filter::load(path_of(path))));
   });
 }
 
-void save_file(duckdb_function_info info, duckdb_data_chunk input, duckdb_vector output) {
-  guarded(info, duckdb_scalar_function_set_error, [&] {
-    const idx_t count = duckdb_data_chunk_get_size(input);
-    const duckdb_vector filters = duckdb_data_chunk_get_vector(input, 0);
-    const duckdb_vector paths = duckdb_data_chunk_get_vector(input, 1);
-    const auto* const blobs = static_cast<const duckdb_string_t*>(duckdb_vector_get_data(filters));
-    const auto* const values = static_cast<const duckdb_string_t*>(duckdb_vector_get_data(paths));
-    auto* const out = static_cast<std::uint64_t*>(duckdb_vector_get_data(output));
-    const Valid valid(filters), named(paths);
-    for (idx_t row = 0; row < count; ++row) {
-      if (!valid[row] || !named[row]) continue;
-      const std::span<const std::byte> bytes = bytes_of(blobs[row]);
-      save(*Filters::of_process().open(bytes), path_of(values[row]));
-      out[row] = bytes.size();
-    }
-    pass_null(output, valid, named, count);
-  });
+void save_file(duckdb_function_info info, duckdb_data_chunk input, Output output) {
+  for_each_row<duckdb_string_t, duckdb_string_t>(
+      info, input, output, [&](idx_t row, const auto& value, const auto& path) {
+        const auto [filter, bytes, _] = opened(value);
+        save(*filter, path_of(path));
+        static_cast<std::uint64_t*>(duckdb_vector_get_data(output))[row] = bytes;
+      });
 }
 
 // What creates functions.
@@ -187,6 +172,7 @@ bool add_lookups(duckdb_connection connection) {
   // Files change, so their functions are called anew each time.
   const Function functions[] = {
       {"nestline_may_contain", may_contain, {kFilter, kKey}, boolean.get()},
+      {"nestline_contains", may_contain, {kFilter, kKey}, boolean.get()},  // its name in SQLite
       {"nestline_count", count, {kFilter, kKey}, small.get()},
       {"nestline_open", open_filter, {kFilter}, blob.get()},
       {"nestline_info", describe, {kFilter}, figures.get()},

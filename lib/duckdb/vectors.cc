@@ -15,14 +15,14 @@ namespace {
     case DUCKDB_TYPE_DOUBLE:
     case DUCKDB_TYPE_DECIMAL:
       throw std::invalid_argument(
-          "nestline: FLOAT, DOUBLE and DECIMAL are no keys: cast them to an integer or to VARCHAR");
+          "FLOAT, DOUBLE and DECIMAL are no keys: cast them to an integer or to VARCHAR");
     case DUCKDB_TYPE_TIMESTAMP_S:
     case DUCKDB_TYPE_TIMESTAMP_MS:
     case DUCKDB_TYPE_TIMESTAMP_NS:
-      throw std::invalid_argument("nestline: a key is a TIMESTAMP in microseconds: cast it to one");
+      throw std::invalid_argument("a key is a TIMESTAMP in microseconds: cast it to one");
     default:
       throw std::invalid_argument(
-          "nestline: a key is an integer, BOOLEAN, VARCHAR, BLOB, ENUM, DATE, TIME, TIMESTAMP or "
+          "a key is an integer, BOOLEAN, VARCHAR, BLOB, ENUM, DATE, TIME, TIMESTAMP or "
           "UUID: cast it to one of these");
   }
 }
@@ -53,50 +53,44 @@ void Keys::read_integers(const void* data, idx_t count) {
   }
 }
 
-void Keys::read_strings(const void* data, const Valid& valid, idx_t count) {
-  const auto* const values = static_cast<const duckdb_string_t*>(data);
+void Keys::read_strings(duckdb_vector vector, idx_t count) {
+  const Strings values(vector);
   strings_.resize(count);
   for (idx_t row = 0; row < count; ++row) {
-    strings_[row] = valid[row] ? text_of(values[row]) : std::string_view();
+    strings_[row] = values.is_null(row) ? std::string_view() : text_of(values[row]);
   }
   all_ = std::span<const std::string_view>(strings_);
 }
 
-void Keys::read_labels(duckdb_logical_type type, const void* data, const Valid& valid,
-                       idx_t count) {
+template <typename Place>
+void Keys::read_labels(duckdb_vector vector, duckdb_logical_type type, idx_t count) {
+  const Column<Place> places(vector);
   labels_.clear();
   strings_.assign(count, {});
-  const auto read = [&](const auto* places) {
-    for (idx_t row = 0; row < count; ++row) {
-      if (!valid[row]) continue;
-      const auto [label, is_new] = labels_.try_emplace(places[row]);
-      if (is_new) {
-        const std::unique_ptr<char, void (*)(void*)> text(
-            duckdb_enum_dictionary_value(type, places[row]), duckdb_free);
-        if (text == nullptr) throw std::bad_alloc();
-        label->second = text.get();
-      }
-      strings_[row] = label->second;
+  for (idx_t row = 0; row < count; ++row) {
+    if (places.is_null(row)) continue;
+    const auto [label, is_new] = labels_.try_emplace(places[row]);
+    if (is_new) {
+      const std::unique_ptr<char, void (*)(void*)> text(
+          duckdb_enum_dictionary_value(type, places[row]), duckdb_free);
+      if (text == nullptr) throw std::bad_alloc();
+      label->second = text.get();
     }
-  };
-  const duckdb_type stored = duckdb_enum_internal_type(type);
-  if (stored == DUCKDB_TYPE_UTINYINT) read(static_cast<const std::uint8_t*>(data));
-  if (stored == DUCKDB_TYPE_USMALLINT) read(static_cast<const std::uint16_t*>(data));
-  if (stored == DUCKDB_TYPE_UINTEGER) read(static_cast<const std::uint32_t*>(data));
+    strings_[row] = label->second;
+  }
   all_ = std::span<const std::string_view>(strings_);
 }
 
 // DuckDB keeps a UUID as a HUGEINT with the highest bit flipped.
 void Keys::read_uuids(const void* data, idx_t count) {
-  const auto* const values = static_cast<const Halves*>(data);
   uuids_.resize(count);
   strings_.resize(count);
   for (idx_t row = 0; row < count; ++row) {
-    for (std::size_t byte = 0; byte < 16; ++byte) {
-      const std::uint64_t half = values[row][byte < 8 ? 1 : 0] ^ std::uint64_t{byte < 8} << 63;
-      uuids_[row][byte] = static_cast<char>(half >> (56 - 8 * (byte % 8)) & 0xff);
-    }
-    strings_[row] = {uuids_[row].data(), uuids_[row].size()};
+    const auto [low, high] = static_cast<const Halves*>(data)[row];
+    const auto bytes = std::as_writable_bytes(std::span(uuids_[row]));
+    put(bytes, 0, __builtin_bswap64(high ^ std::uint64_t{1} << 63));
+    put(bytes, 8, __builtin_bswap64(low));
+    strings_[row] = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
   all_ = std::span<const std::string_view>(strings_);
 }
@@ -104,7 +98,7 @@ void Keys::read_uuids(const void* data, idx_t count) {
 void Keys::read(duckdb_vector vector, idx_t count) {
   const Type type(duckdb_vector_get_column_type(vector));
   const void* const data = duckdb_vector_get_data(vector);
-  const Valid valid(vector);
+  nulls_ = Column<std::byte>(vector);
   huge_ = nullptr;
   switch (type.id()) {
     case DUCKDB_TYPE_BOOLEAN:
@@ -134,9 +128,14 @@ void Keys::read(duckdb_vector vector, idx_t count) {
       return;
     case DUCKDB_TYPE_VARCHAR:
     case DUCKDB_TYPE_BLOB:
-      return read_strings(data, valid, count);
-    case DUCKDB_TYPE_ENUM:
-      return read_labels(type.get(), data, valid, count);
+      return read_strings(vector, count);
+    case DUCKDB_TYPE_ENUM: {
+      const duckdb_type stored = duckdb_enum_internal_type(type.get());
+      if (stored == DUCKDB_TYPE_UTINYINT) read_labels<std::uint8_t>(vector, type.get(), count);
+      if (stored == DUCKDB_TYPE_USMALLINT) read_labels<std::uint16_t>(vector, type.get(), count);
+      if (stored == DUCKDB_TYPE_UINTEGER) read_labels<std::uint32_t>(vector, type.get(), count);
+      return;
+    }
     case DUCKDB_TYPE_SQLNULL:  // a NULL without a type: no value is looked at
       integers_.assign(count, 0);
       all_ = std::span<const std::uint64_t>(integers_);
@@ -155,6 +154,14 @@ KeySpan Keys::batch(idx_t first, idx_t end, std::uint64_t seed) {
     hashes_[row - first] = hash_of_huge(huge_[row], is_signed_, seed);
   }
   return std::span<const Hash>(hashes_);
+}
+
+void Keys::add_hashes(idx_t first, idx_t end, std::uint64_t seed, std::vector<Hash>& hashes) {
+  batch(first, end, seed).visit([&](const auto& keys) {
+    for (idx_t row = first; row < end; ++row) {
+      if (!is_null(row)) hashes.push_back(hash_key(keys[row - first], seed));
+    }
+  });
 }
 
 }  // namespace nestline::inline v0_2::duckdb

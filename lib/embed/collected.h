@@ -5,12 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
 #include "nestline/filter.h"
+#include "nestline/memory.h"
 
 namespace nestline::inline v0_2 {
 
@@ -24,6 +27,23 @@ struct TooBig : std::length_error {
   TooBig() : std::length_error("the result is longer than a value may be") {}
 };
 
+// From the system's pages what is large: faults of small pages take longer than hashing does.
+template <typename T>
+struct PageAllocator {
+  using value_type = T;
+  static std::pmr::memory_resource& source(std::size_t bytes) noexcept {
+    if (bytes < std::size_t{2} << 20) return *std::pmr::new_delete_resource();
+    return mapped_memory();
+  }
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(source(count * sizeof(T)).allocate(count * sizeof(T), alignof(T)));
+  }
+  void deallocate(T* place, std::size_t count) noexcept {
+    source(count * sizeof(T)).deallocate(place, count * sizeof(T), alignof(T));
+  }
+  bool operator==(const PageAllocator&) const = default;
+};
+
 // The hashes of the keys of an aggregate.
 //
 // Of equal hashes a filter keeps a few copies. So when the memory is full, and at the end, copies
@@ -34,18 +54,21 @@ struct TooBig : std::length_error {
 // power of two with all its copies. If few of those can be dropped, and the sample is about as
 // large as it should be, so that no key outside it has a large share of the rows, the hashes stay
 // as they are.
+//
+// What one takes over from another both have, and neither changes; the result is in one piece.
 class HashCollector {
  public:
+  using Hashes = std::vector<Hash, PageAllocator<Hash>>;
   // Throws std::bad_alloc, and TooBig when more than `most` are kept.
   void add(std::span<const Hash> hashes, std::uint64_t most);
-  void add(const HashCollector& other, std::uint64_t most) { add(other.hashes_, most); }
-  // All hashes but surplus copies.
-  const std::vector<Hash>& finish();
+  void add(const HashCollector& other);
+  // All hashes but surplus copies, until more are added. Throws as add.
+  std::span<const Hash> finish(std::uint64_t most);
 
  private:
   void make_room(std::size_t more, std::uint64_t most);
-  [[nodiscard]] bool has_much_surplus() const;
-  std::vector<Hash> hashes_;
+  std::shared_ptr<Hashes> last_;                      // grows, unless others have it too
+  std::vector<std::shared_ptr<const Hashes>> whole_;  // of these none does
 };
 
 // nestline_build of one group.
@@ -54,11 +77,11 @@ class CollectedBuild {
   HashCollector hashes;
   // Those of the group's first row; throws Refusal for others, and for what is no rate or capacity.
   void set_options(double fpr, std::optional<std::int64_t> capacity);
-  // Adds what another has; throws what the two above do.
-  void add(const CollectedBuild& other, std::uint64_t most);
+  // Adds what another has; throws what set_options does.
+  void add(const CollectedBuild& other);
   // A filter of the keys; without a capacity for as many as there are, and larger where copies need
   // it. Throws Refusal, TooBig beyond `longest` bytes, std::bad_alloc.
-  Filter filter(std::uint64_t longest);
+  [[nodiscard]] Filter filter(std::uint64_t longest);
 
  private:
   std::optional<double> fpr_;
