@@ -15,7 +15,7 @@ constexpr std::uint32_t kMark = 0x7473656e;  // "nest"
 }  // namespace
 
 Filters& Filters::of_process() {
-  static auto* const filters = new Filters();
+  static auto* const filters = new Filters(4096, std::size_t{1} << 30);
   return *filters;
 }
 
@@ -58,7 +58,7 @@ Filters::Opened Filters::keep(Kept kept) {
   }
   kept_.splice(kept_.begin(), one);
   bytes_ += kept_.front().opened.filter->memory_bytes();
-  while (kept_.size() > 1 && (kept_.size() > kMaxFilters || bytes_ > kMaxBytes)) {
+  while (kept_.size() > 1 && (kept_.size() > most_ || bytes_ > most_bytes_)) {
     places_.erase(kept_.back().number);
     bytes_ -= kept_.back().opened.filter->memory_bytes();
     gone.splice(gone.begin(), kept_, std::prev(kept_.end()));

@@ -10,7 +10,7 @@
 // subquery, for each of them. So nestline_open returns a handle instead, a hash of that identity
 // under a seed of the process. Its 12 bytes are in the value itself, which costs nothing to copy.
 //
-// What was not asked for longest goes, beyond kMaxFilters or kMaxBytes; the newest always stays. A
+// What was not asked for longest goes, beyond so many filters or bytes; the newest always stays. A
 // thread that has one in use keeps it.
 #ifndef NESTLINE_LIB_DUCKDB_FILTERS_H_
 #define NESTLINE_LIB_DUCKDB_FILTERS_H_
@@ -32,8 +32,7 @@ namespace nestline::inline v0_2::duckdb {
 
 class Filters {
  public:
-  static constexpr std::size_t kMaxFilters = 4096;
-  static constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
+  Filters(std::size_t most, std::size_t most_bytes) : most_(most), most_bytes_(most_bytes) {}
   using Handle = std::array<std::byte, 12>;
   struct Opened {
     std::shared_ptr<const Filter> filter;
@@ -57,6 +56,8 @@ class Filters {
   };
   Opened keep(Kept kept);
 
+  const std::size_t most_;
+  const std::size_t most_bytes_;
   const std::uint64_t seed_ = std::random_device()();
   std::mutex mutex_;
   std::list<Kept> kept_;  // the newest first
