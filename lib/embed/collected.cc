@@ -12,13 +12,22 @@ namespace {
 
 // The most copies that a filter of any width has of one key.
 constexpr std::size_t kCopies = 10;
+// Those that are kept where more than a tenth of so many hashes would go beyond them.
+constexpr std::size_t kFewCopies = 2;
+constexpr std::size_t kMany = 1000;
 
-// Sorts, and drops what goes beyond kCopies of a hash.
+// Sorts, and drops what goes beyond these copies of a hash.
 void drop_surplus(HashCollector::Hashes& hashes) {
   std::ranges::sort(hashes, {}, &Hash::value);
+  std::size_t beyond = 0;
+  for (std::size_t i = kFewCopies; i < hashes.size(); ++i) {
+    beyond += hashes[i].value == hashes[i - kFewCopies].value ? 1 : 0;
+  }
+  const bool are_few = hashes.size() >= kMany && beyond > hashes.size() / 10;
+  const std::size_t copies = are_few ? kFewCopies : kCopies;
   std::size_t kept = 0;
   for (const Hash hash : hashes) {
-    const bool is_surplus = kept >= kCopies && hashes[kept - kCopies].value == hash.value;
+    const bool is_surplus = kept >= copies && hashes[kept - copies].value == hash.value;
     if (!is_surplus) hashes[kept++] = hash;
   }
   hashes.resize(kept);

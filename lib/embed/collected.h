@@ -47,8 +47,10 @@ struct PageAllocator {
 // The hashes of the keys of an aggregate.
 //
 // Of equal hashes a filter keeps a few copies. So when the memory is full, and at the end, copies
-// beyond kCopies are dropped by sorting, if there are many. What is kept decides the memory: 8
-// bytes a hash, up to 16 when there is room to spare, 24 while the memory is enlarged.
+// beyond kCopies are dropped by sorting, if there are many. A filter in which many keys had many
+// copies would be large and take long to build: then kFewCopies of each stay. What is kept decides
+// the memory: 8 bytes a hash, up to 16 when there is room to spare, 24 while the memory is
+// enlarged.
 //
 // To find out whether there are many, the lowest hashes serve as a sample, 1 distinct key of a
 // power of two with all its copies. If few of those can be dropped, and the sample is about as

@@ -105,7 +105,7 @@ TEST_F(DuckdbTest, ThreadsAndConnectionsHaveTheSameAnswers) {
 }
 
 TEST_F(DuckdbTest, BuildsOfThreadsAreTheSameFilter) {
-  sql.run("CREATE TABLE t AS SELECT (hash(i % 300000) >> 1)::BIGINT AS k FROM range(600000) r(i)");
+  sql.run("CREATE TABLE t AS SELECT (hash(i % 150000) >> 1)::BIGINT AS k FROM range(300000) r(i)");
   const Blob one = sql.blob("SELECT nestline_build(k, 0.001) FROM t");
   sql.run("SET threads = 4");
   const Blob four = sql.blob("SELECT nestline_build(k, 0.001) FROM t");
@@ -113,14 +113,14 @@ TEST_F(DuckdbTest, BuildsOfThreadsAreTheSameFilter) {
   EXPECT_EQ(Filter::load(four).size(), Filter::load(one).size());
   for (const Blob& blob : {one, four}) {
     EXPECT_EQ(sql.number("SELECT count(*) FROM t WHERE nestline_may_contain(?, k)", {blob}),
-              600000);
-    EXPECT_EQ(sql.number("SELECT count(*) FROM t WHERE nestline_count(?, k) >= 2", {blob}), 600000);
+              300000);
+    EXPECT_EQ(sql.number("SELECT count(*) FROM t WHERE nestline_count(?, k) >= 2", {blob}), 300000);
   }
   // A window combines one state into several.
   EXPECT_EQ(
       sql.number(
           "SELECT sum(nestline_info(f).keys) FROM (SELECT nestline_build(i) OVER (ORDER BY i ROWS "
-          "BETWEEN 9 PRECEDING AND CURRENT ROW) AS f FROM range(3000) r(i))"),
+          "BETWEEN 9 PRECEDING AND CURRENT ROW) AS f FROM range(1000) r(i))"),
       10 * 3000 - 45);
 }
 
