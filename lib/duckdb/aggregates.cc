@@ -4,10 +4,12 @@
 // their own, which are combined; a window may combine one state into several, so the source stays
 // as it is. Where a query is interrupted DuckDB destroys the states.
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "lib/duckdb/filters.h"
@@ -32,9 +34,9 @@ T& made_object_of(duckdb_aggregate_state state) {
   return *object;
 }
 
-void set_error(duckdb_function_info info, const char* sentence) {
-  duckdb_aggregate_function_set_error(info, sentence);
-}
+struct State {
+  std::exception_ptr failure;
+};
 
 // A chunk, and the states of its rows.
 struct Rows {
@@ -59,8 +61,8 @@ struct Rows {
 };
 
 // nestline_build(key [, fpr [, capacity]])
-struct Build {
-  CollectedBuild build;
+struct Build : State {
+  CollectedBuild collected;
 
   static void update(const Rows& rows, idx_t columns) {
     static thread_local std::vector<Hash> hashes;
@@ -71,7 +73,7 @@ struct Build {
     double last_rate = 0;
     std::optional<std::int64_t> last_room;
     rows.for_each_group(0, rows.count(), [&](idx_t first, idx_t end, auto state) {
-      CollectedBuild& build = made_object_of<Build>(state).build;
+      CollectedBuild& build = made_object_of<Build>(state).collected;
       for (idx_t row = first; row < end && columns > 1; ++row) {
         const double rate = rates.is_null(row) ? 0 : rates[row];
         std::optional<std::int64_t> room;
@@ -85,13 +87,13 @@ struct Build {
       build.hashes.add(hashes, kLongest);
     });
   }
-  void add(const Build& other) { build.add(other.build); }
-  std::optional<Filter> result() { return build.filter(kLongest); }
+  void add(const Build& other) { collected.add(other.collected); }
+  std::optional<Filter> result() { return collected.filter(kLongest); }
   static std::optional<Filter> of_no_rows() { return Build().result(); }  // contains nothing
 };
 
 // nestline_merge(filter)
-struct Merge {
+struct Merge : State {
   std::optional<Filter> all;
 
   static void update(const Rows& rows, idx_t /*columns*/) {
@@ -118,7 +120,7 @@ struct Merge {
 
 // nestline_insert(filter, key) and nestline_erase(filter, key): a changed copy.
 template <bool kErases>
-struct Change {
+struct Change : State {
   std::shared_ptr<const Filter> filter;
   std::vector<Hash> hashes;
 
@@ -126,11 +128,11 @@ struct Change {
     const Strings filters(rows.chunk, 0);
     Keys& keys = rows.keys(1);
     for_each_run(filters, rows.count(), [&](idx_t from, idx_t to) {
-      const auto filter = Filters::of_process().open(bytes_of(filters[from])).filter;
+      const auto next = Filters::of_process().open(bytes_of(filters[from])).filter;
       rows.for_each_group(from, to, [&](idx_t first, idx_t end, auto state) {
         Change& change = made_object_of<Change>(state);
-        change.set(filter);
-        keys.add_hashes(first, end, filter->seed(), change.hashes);
+        change.set(next);
+        keys.add_hashes(first, end, next->seed(), change.hashes);
       });
     });
   }
@@ -160,33 +162,46 @@ struct Change {
 };
 
 template <typename T>
-idx_t size_of_state(duckdb_function_info /*info*/) {
-  return sizeof(T*);
-}
-
-template <typename T>
-void begin(duckdb_function_info /*info*/, duckdb_aggregate_state state) {
-  object_of<T>(state) = nullptr;
-}
-
-template <typename T>
-void end(duckdb_aggregate_state* states, idx_t count) {
+void destroy(duckdb_aggregate_state* states, idx_t count) {
   for (idx_t i = 0; i < count; ++i) delete std::exchange(object_of<T>(states[i]), nullptr);
+}
+
+// As guarded. DuckDB forgets some states when it throws our error, so these are destroyed before.
+template <typename T, typename Work>
+void with_states(duckdb_function_info info, duckdb_aggregate_state* states, idx_t count,
+                 Work&& work) noexcept {
+  guarded(info, duckdb_aggregate_function_set_error, [&] {
+    try {
+      work();
+    } catch (...) {
+      destroy<T>(states, count);
+      throw;
+    }
+  });
 }
 
 template <typename T>
 void update(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_aggregate_state* states) {
-  guarded(info, set_error,
-          [&] { T::update(Rows(chunk, states), duckdb_data_chunk_get_column_count(chunk)); });
+  const Rows rows{chunk, states};
+  with_states<T>(info, states, rows.count(),
+                 [&] { T::update(rows, duckdb_data_chunk_get_column_count(chunk)); });
 }
 
+// What fails is an error of the result: sources may be in use, and DuckDB would forget them.
 template <typename T>
 void combine(duckdb_function_info info, duckdb_aggregate_state* sources,
              duckdb_aggregate_state* targets, idx_t count) {
-  guarded(info, set_error, [&] {
+  guarded(info, duckdb_aggregate_function_set_error, [&] {
     for (idx_t i = 0; i < count; ++i) {
-      if (const T* const source = object_of<T>(sources[i]))
-        made_object_of<T>(targets[i]).add(*source);
+      const T* const source = object_of<T>(sources[i]);
+      if (source == nullptr) continue;
+      T& target = made_object_of<T>(targets[i]);
+      try {
+        if (source->failure) std::rethrow_exception(source->failure);
+        target.add(*source);
+      } catch (...) {
+        target.failure = std::current_exception();
+      }
     }
   });
 }
@@ -194,19 +209,18 @@ void combine(duckdb_function_info info, duckdb_aggregate_state* sources,
 template <typename T>
 void finalize(duckdb_function_info info, duckdb_aggregate_state* states, duckdb_vector result,
               idx_t count, idx_t offset) {
-  guarded(info, set_error, [&] {
+  with_states<T>(info, states, count, [&] {
     for (idx_t i = 0; i < count; ++i) {
       T* const object = object_of<T>(states[i]);
+      if (object != nullptr && object->failure) std::rethrow_exception(object->failure);
       const std::optional<Filter> filter = object != nullptr ? object->result() : T::of_no_rows();
       if (!filter) {
-        duckdb_vector_ensure_validity_writable(result);
-        duckdb_validity_set_row_invalid(duckdb_vector_get_validity(result), offset + i);
+        set_null(result, offset + i);
         continue;
       }
       const auto bytes = to_bytes(*filter);
       if (bytes.size() > kLongest) throw TooBig();
-      duckdb_vector_assign_string_element_len(
-          result, offset + i, reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      set_bytes(result, offset + i, bytes);
     }
   });
 }
@@ -222,9 +236,11 @@ void add_one(duckdb_aggregate_function_set set, const char* name,
   }
   duckdb_aggregate_function_set_return_type(function, Type(DUCKDB_TYPE_BLOB).get());
   duckdb_aggregate_function_set_special_handling(function);  // NULL is ours
-  duckdb_aggregate_function_set_functions(function, size_of_state<T>, begin<T>, update<T>,
-                                          combine<T>, finalize<T>);
-  duckdb_aggregate_function_set_destructor(function, end<T>);
+  duckdb_aggregate_function_set_functions(
+      function, [](duckdb_function_info) -> idx_t { return sizeof(T*); },
+      [](duckdb_function_info, duckdb_aggregate_state state) { object_of<T>(state) = nullptr; },
+      update<T>, combine<T>, finalize<T>);
+  duckdb_aggregate_function_set_destructor(function, destroy<T>);
   duckdb_add_aggregate_function_to_set(set, function);
   duckdb_destroy_aggregate_function(&function);
 }

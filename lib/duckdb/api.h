@@ -23,15 +23,15 @@ namespace nestline::inline v0_2::duckdb {
 template <typename Fail, typename Work>
 void guarded(duckdb_function_info info, Fail fail, Work&& work) noexcept {
   try {
-    work();
-  } catch (const std::bad_alloc&) {
-    fail(info, "nestline: there is no memory for it");
-  } catch (const std::exception& error) {
     try {
+      work();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
       fail(info, (std::string("nestline: ") + error.what()).c_str());
-    } catch (...) {
-      fail(info, "nestline: there is no memory for the error");
     }
+  } catch (...) {
+    fail(info, "nestline: there is no memory for it");
   }
 }
 

@@ -8,11 +8,6 @@
 #include "nestline/io.h"
 
 namespace nestline::inline v0_2::duckdb {
-namespace {
-
-constexpr std::uint32_t kMark = 0x7473656e;  // "nest"
-
-}  // namespace
 
 Filters& Filters::of_process() {
   static auto* const filters = new Filters(4096, std::size_t{1} << 30);

@@ -49,6 +49,7 @@ class Filters {
 
  private:
   using Identity = BlobFilter::Identity;
+  static constexpr std::uint32_t kMark = 0x7473656e;  // "nest": a handle begins with it
   struct Kept {
     std::uint64_t number;
     Identity identity;

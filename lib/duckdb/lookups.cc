@@ -16,11 +16,6 @@ namespace {
 
 using Output = duckdb_vector;
 
-void set_null(Output output, idx_t row) {
-  duckdb_vector_ensure_validity_writable(output);
-  duckdb_validity_set_row_invalid(duckdb_vector_get_validity(output), row);
-}
-
 // The body of a function of (filter, key) with a byte for each row: ask(filter, keys, out).
 template <typename Ask>
 void look_up(duckdb_function_info info, duckdb_data_chunk input, Output output,
@@ -71,20 +66,9 @@ void for_each_row(duckdb_function_info info, duckdb_data_chunk input, Output out
   });
 }
 
-void set_bytes(Output output, idx_t row, std::span<const std::byte> bytes) {
-  duckdb_vector_assign_string_element_len(output, row, reinterpret_cast<const char*>(bytes.data()),
-                                          bytes.size());
-}
-
 Filters::Opened opened(const duckdb_string_t& value) {
   return Filters::of_process().open(bytes_of(value));
 }
-
-// The members of the STRUCT that nestline_info returns.
-constexpr const char* kMembers[] = {"keys", "capacity", "bits", "rate", "bytes"};
-constexpr duckdb_type kMemberTypes[] = {DUCKDB_TYPE_UBIGINT, DUCKDB_TYPE_UBIGINT,
-                                        DUCKDB_TYPE_INTEGER, DUCKDB_TYPE_DOUBLE,
-                                        DUCKDB_TYPE_UBIGINT};
 
 void describe(duckdb_function_info info, duckdb_data_chunk input, Output output) {
   for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& value) {
@@ -130,7 +114,6 @@ void save_file(duckdb_function_info info, duckdb_data_chunk input, Output output
       });
 }
 
-// What creates functions.
 struct Function {
   const char* name;
   duckdb_scalar_function_t function;
@@ -160,15 +143,12 @@ bool add(duckdb_connection connection, const Function& wanted) {
 bool add_lookups(duckdb_connection connection) {
   constexpr duckdb_type kFilter = DUCKDB_TYPE_BLOB, kKey = DUCKDB_TYPE_ANY;
   const Type boolean(DUCKDB_TYPE_BOOLEAN), small(DUCKDB_TYPE_UTINYINT), blob(DUCKDB_TYPE_BLOB),
-      number(DUCKDB_TYPE_UBIGINT);
-  duckdb_logical_type members[std::size(kMembers)];
-  const char* names[std::size(kMembers)];
-  for (std::size_t i = 0; i < std::size(kMembers); ++i) {
-    members[i] = duckdb_create_logical_type(kMemberTypes[i]);
-    names[i] = kMembers[i];
-  }
-  const Type figures(duckdb_create_struct_type(members, names, std::size(kMembers)));
-  for (duckdb_logical_type& member : members) duckdb_destroy_logical_type(&member);
+      number(DUCKDB_TYPE_UBIGINT), integer(DUCKDB_TYPE_INTEGER), real(DUCKDB_TYPE_DOUBLE);
+  // What describe sets.
+  const char* names[] = {"keys", "capacity", "bits", "rate", "bytes"};
+  duckdb_logical_type members[] = {number.get(), number.get(), integer.get(), real.get(),
+                                   number.get()};
+  const Type figures(duckdb_create_struct_type(members, names, std::size(names)));
   // Files change, so their functions are called anew each time.
   const Function functions[] = {
       {"nestline_may_contain", may_contain, {kFilter, kKey}, boolean.get()},
@@ -179,10 +159,7 @@ bool add_lookups(duckdb_connection connection) {
       {"nestline_load", load_file, {DUCKDB_TYPE_VARCHAR}, blob.get(), true},
       {"nestline_save", save_file, {kFilter, DUCKDB_TYPE_VARCHAR}, number.get(), true},
   };
-  for (const Function& function : functions) {
-    if (!add(connection, function)) return false;
-  }
-  return true;
+  return std::ranges::all_of(functions, [&](const auto& one) { return add(connection, one); });
 }
 
 }  // namespace nestline::inline v0_2::duckdb

@@ -27,11 +27,17 @@ namespace {
   }
 }
 
-// A HUGEINT or UHUGEINT: the integer of 64 bits that it is, or its 16 bytes.
-Hash hash_of_huge(const std::array<std::uint64_t, 2>& halves, bool is_signed, std::uint64_t seed) {
-  const auto [low, high] = halves;
-  const bool is_negative = is_signed && high == ~std::uint64_t{0} && low >> 63 != 0;
-  if (high == 0 || is_negative) return hash_key(low, seed);
+// A HUGEINT or UHUGEINT: the integer of 64 bits that it is, or its 16 bytes. A UUID, which DuckDB
+// keeps as a HUGEINT with the highest bit flipped: its bytes in the order of its text.
+Hash hash_of_wide(std::array<std::uint64_t, 2> halves, duckdb_type type, std::uint64_t seed) {
+  auto [low, high] = halves;
+  const std::uint64_t sign = type == DUCKDB_TYPE_HUGEINT && low >> 63 != 0 ? ~std::uint64_t{0} : 0;
+  if (type == DUCKDB_TYPE_UUID) {
+    low = __builtin_bswap64(halves[1] ^ std::uint64_t{1} << 63);
+    high = __builtin_bswap64(halves[0]);
+  } else if (high == 0 || high == sign) {
+    return hash_key(low, seed);
+  }
   std::array<std::byte, 16> bytes;
   put(std::span<std::byte>(bytes), 0, low);
   put(std::span<std::byte>(bytes), 8, high);
@@ -81,26 +87,13 @@ void Keys::read_labels(duckdb_vector vector, duckdb_logical_type type, idx_t cou
   all_ = std::span<const std::string_view>(strings_);
 }
 
-// DuckDB keeps a UUID as a HUGEINT with the highest bit flipped.
-void Keys::read_uuids(const void* data, idx_t count) {
-  uuids_.resize(count);
-  strings_.resize(count);
-  for (idx_t row = 0; row < count; ++row) {
-    const auto [low, high] = static_cast<const Halves*>(data)[row];
-    const auto bytes = std::as_writable_bytes(std::span(uuids_[row]));
-    put(bytes, 0, __builtin_bswap64(high ^ std::uint64_t{1} << 63));
-    put(bytes, 8, __builtin_bswap64(low));
-    strings_[row] = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-  }
-  all_ = std::span<const std::string_view>(strings_);
-}
-
 void Keys::read(duckdb_vector vector, idx_t count) {
   const Type type(duckdb_vector_get_column_type(vector));
   const void* const data = duckdb_vector_get_data(vector);
   nulls_ = Column<std::byte>(vector);
-  huge_ = nullptr;
-  switch (type.id()) {
+  wide_ = nullptr;
+  type_ = type.id();
+  switch (type_) {
     case DUCKDB_TYPE_BOOLEAN:
     case DUCKDB_TYPE_UTINYINT:
       return read_integers<std::uint8_t>(data, count);
@@ -123,8 +116,8 @@ void Keys::read(duckdb_vector vector, idx_t count) {
       return read_integers<std::uint64_t>(data, count);
     case DUCKDB_TYPE_HUGEINT:
     case DUCKDB_TYPE_UHUGEINT:
-      huge_ = static_cast<const Halves*>(data);
-      is_signed_ = type.id() == DUCKDB_TYPE_HUGEINT;
+    case DUCKDB_TYPE_UUID:
+      wide_ = static_cast<const Halves*>(data);
       return;
     case DUCKDB_TYPE_VARCHAR:
     case DUCKDB_TYPE_BLOB:
@@ -140,18 +133,16 @@ void Keys::read(duckdb_vector vector, idx_t count) {
       integers_.assign(count, 0);
       all_ = std::span<const std::uint64_t>(integers_);
       return;
-    case DUCKDB_TYPE_UUID:
-      return read_uuids(data, count);
     default:
-      refuse(type.id());
+      refuse(type_);
   }
 }
 
 KeySpan Keys::batch(idx_t first, idx_t end, std::uint64_t seed) {
-  if (huge_ == nullptr) return all_.subspan(first, end - first);
+  if (wide_ == nullptr) return all_.subspan(first, end - first);
   hashes_.resize(end - first);
   for (idx_t row = first; row < end; ++row) {
-    hashes_[row - first] = hash_of_huge(huge_[row], is_signed_, seed);
+    hashes_[row - first] = hash_of_wide(wide_[row], type_, seed);
   }
   return std::span<const Hash>(hashes_);
 }

@@ -42,6 +42,16 @@ inline std::span<const std::byte> bytes_of(const duckdb_string_t& value) {
   return std::as_bytes(std::span(text_of(value)));
 }
 
+inline void set_null(duckdb_vector output, idx_t row) {
+  duckdb_vector_ensure_validity_writable(output);
+  duckdb_validity_set_row_invalid(duckdb_vector_get_validity(output), row);
+}
+
+inline void set_bytes(duckdb_vector output, idx_t row, std::span<const std::byte> bytes) {
+  const auto* const data = reinterpret_cast<const char*>(bytes.data());
+  duckdb_vector_assign_string_element_len(output, row, data, bytes.size());
+}
+
 // Values of T, some of which are NULL.
 template <typename T>
 class Column {
@@ -85,16 +95,14 @@ class Keys {
   void read_strings(duckdb_vector vector, idx_t count);
   template <typename Place>
   void read_labels(duckdb_vector vector, duckdb_logical_type type, idx_t count);
-  void read_uuids(const void* data, idx_t count);
 
   Column<std::byte> nulls_;
   std::vector<std::uint64_t> integers_;
   std::vector<std::string_view> strings_;
-  std::vector<Halves> uuids_;
   std::vector<Hash> hashes_;
   std::unordered_map<std::uint32_t, std::string> labels_;
-  const Halves* huge_ = nullptr;  // of HUGEINT and UHUGEINT
-  bool is_signed_ = false;
+  const Halves* wide_ = nullptr;  // of HUGEINT, UHUGEINT and UUID
+  duckdb_type type_ = DUCKDB_TYPE_INVALID;
   KeySpan all_{std::span<const std::uint64_t>()};
 };
 
