@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <bit>
-#include <vector>
-
 #include "lib/cluster/transfer.h"
 
 namespace nestline::inline v0_2::cluster {

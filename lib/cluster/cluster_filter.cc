@@ -1,14 +1,6 @@
 // ClusterFilter: making, opening, removing, figures, and its members. See nestline/cluster.h.
-#include <algorithm>
-#include <stdexcept>
-#include <utility>
-#include <vector>
-
 #include "lib/cluster/transfer.h"
-#include "lib/place/hash.h"
-#include "lib/place/layout.h"
 #include "lib/place/parts.h"
-#include "lib/redis/value/image.h"
 
 namespace nestline::inline v0_2 {
 namespace cluster {

@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <memory>
-#include <system_error>
 
 namespace nestline::inline v0_2::cluster {
 namespace {

@@ -5,12 +5,6 @@
 #define NESTLINE_LIB_CLUSTER_CONNECTION_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "lib/cluster/address.h"
 #include "lib/cluster/reply.h"

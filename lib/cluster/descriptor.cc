@@ -1,11 +1,8 @@
 #include "lib/cluster/descriptor.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <random>
-#include <stdexcept>
 
 #include "nestline/version.h"
 

@@ -18,20 +18,9 @@
 // So every byte counts, and no record can be left out, doubled or moved. A checksum is XXH3-64.
 #include "lib/cluster/part_set.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
-#include <string>
-#include <utility>
-
 #include "lib/file/replacement.h"
 #include "lib/file/sources.h"
 #include "lib/parallel/parallel_tasks.h"
-#include "lib/place/hash.h"
-#include "lib/place/little_endian.h"
-#include "lib/redis/value/generation_plan.h"
-#include "nestline/format_error.h"
 
 namespace nestline::inline v0_2::cluster {
 namespace {

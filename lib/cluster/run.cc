@@ -2,7 +2,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "lib/cluster/client.h"
 

@@ -1,7 +1,6 @@
 #include "lib/cluster/session.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace nestline::inline v0_2::cluster {
 namespace {

@@ -21,22 +21,8 @@
 #ifndef NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 #define NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cassert>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <type_traits>
-#include <utility>
-
 #include "lib/concurrent/reclaim.h"
-#include "lib/concurrent/thread_number.h"
-#include "lib/filter/blocks.h"
 #include "lib/filter/growth.h"
-#include "lib/place/locking.h"
 #include "nestline/concurrent_filter.h"
 
 namespace nestline::inline v0_2 {

@@ -16,9 +16,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -26,7 +23,6 @@
 
 #include "lib/concurrent/thread_number.h"
 #include "lib/filter/storage.h"
-#include "lib/place/memory_order.h"
 
 // Before each use of a thread_local variable of another file, C++ code checks whether its
 // constructor has to run. liburcu's variables are C and have no constructor: hence __thread.

@@ -1,11 +1,5 @@
 #include "lib/file/file_format.h"
 
-#include <bit>
-#include <cstring>
-#include <memory>
-#include <type_traits>
-
-#include "lib/place/hash.h"
 #include "lib/place/little_endian.h"
 #include "nestline/format_error.h"
 

@@ -1,16 +1,12 @@
 // Filters to and from files, byte arrays, streams and callbacks, and the reading of files.
 // file_format.h documents what the bytes mean, replacement.h how a file is replaced.
-#include "nestline/io.h"
-
 #include <sys/stat.h>
 
 #include <istream>
 #include <ostream>
-#include <stdexcept>
 
 #include "lib/file/filter_bytes.h"
 #include "lib/file/replacement.h"
-#include "lib/file/sources.h"
 
 namespace nestline::inline v0_2 {
 namespace {

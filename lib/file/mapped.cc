@@ -1,8 +1,5 @@
 #include "lib/file/mapped.h"
 
-#include <stdexcept>
-#include <utility>
-
 #include "lib/file/filter_bytes.h"
 
 namespace nestline::inline v0_2::internal {

@@ -2,21 +2,9 @@
 #ifndef NESTLINE_LIB_FILE_MAPPED_H_
 #define NESTLINE_LIB_FILE_MAPPED_H_
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <span>
-#include <vector>
-
 #include "lib/file/file_format.h"
 #include "lib/file/sources.h"
 #include "lib/filter/blocks.h"
-#include "lib/filter/storage.h"
-#include "lib/place/geometry.h"
-#include "nestline/format_error.h"
-#include "nestline/mapped_filter.h"
 
 namespace nestline::inline v0_2 {
 namespace internal {

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <random>
-#include <string_view>
 
 #include "lib/file/sources.h"
 

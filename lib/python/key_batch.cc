@@ -2,9 +2,7 @@
 // memory that it does not own, and needs no interpreter's lock.
 #include "lib/python/key_batch.h"
 
-#include <bit>
 #include <functional>
-#include <type_traits>
 
 #include "lib/python/one_key.h"
 #include "lib/python/utf8.h"

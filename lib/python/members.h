@@ -2,15 +2,6 @@
 #ifndef NESTLINE_LIB_PYTHON_MEMBERS_H_
 #define NESTLINE_LIB_PYTHON_MEMBERS_H_
 
-#include <pybind11/pybind11.h>
-
-#include <cstddef>
-#include <functional>
-#include <span>
-#include <type_traits>
-#include <vector>
-
-#include "lib/python/arguments.h"
 #include "lib/python/calls.h"
 #include "lib/python/copies.h"
 #include "nestline/io.h"

@@ -2,12 +2,6 @@
 #ifndef NESTLINE_LIB_PYTHON_ONE_KEY_H_
 #define NESTLINE_LIB_PYTHON_ONE_KEY_H_
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "lib/python/buffer.h"
 #include "lib/python/busy.h"
 #include "nestline/keys.h"

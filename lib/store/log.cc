@@ -1,12 +1,7 @@
 #include "lib/store/log.h"
 
-#include <algorithm>
-#include <cstring>
-#include <system_error>
-
 #include "lib/store/checkpoint.h"
 #include "lib/store/test_switches.h"
-#include "nestline/store.h"
 
 namespace nestline::inline v0_2 {
 namespace {

@@ -10,19 +10,8 @@
 #ifndef NESTLINE_LIB_STORE_LOG_H_
 #define NESTLINE_LIB_STORE_LOG_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "lib/store/disk.h"
-#include "lib/store/log_format.h"
-#include "lib/store/segment_table.h"
 #include "lib/store/sync_queue.h"
 
 namespace nestline::inline v0_2 {

@@ -6,10 +6,8 @@
 #ifndef NESTLINE_LIB_STORE_LOG_FORMAT_H_
 #define NESTLINE_LIB_STORE_LOG_FORMAT_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -1,7 +1,5 @@
 // Lookups of one key and of many, iteration, and statistics. Of many keys, a chunk is looked up as
 // a batch, and records while later ones are on their way.
-#include <algorithm>
-
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/manifests.h"
 #include "lib/store/state.h"

@@ -1,13 +1,8 @@
 #include "lib/store/recovery.h"
 
-#include <algorithm>
-#include <map>
-#include <system_error>
-
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/replay.h"
-#include "lib/store/segment_reader.h"
 
 namespace nestline::inline v0_2 {
 namespace {

@@ -1,11 +1,6 @@
 #include "lib/store/segment_reader.h"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "lib/store/digest.h"
-#include "nestline/store.h"
 
 namespace nestline::inline v0_2 {
 namespace {

@@ -1,12 +1,5 @@
 #include "lib/store/survey.h"
 
-#include <algorithm>
-#include <array>
-#include <map>
-#include <system_error>
-#include <utility>
-
-#include "lib/place/little_endian.h"
 #include "lib/store/recovery.h"
 
 namespace nestline::inline v0_2 {

@@ -9,12 +9,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <system_error>
 
 #include "lib/store/disk.h"
 #include "lib/store/log_format.h"

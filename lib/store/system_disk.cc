@@ -13,11 +13,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <cstring>
 #include <mutex>
-#include <optional>
-#include <utility>
 
 #include "lib/store/system_calls.h"
 

@@ -1,11 +1,5 @@
 // nestline cluster add, query and remove: each batch of lines to all servers at once.
 #include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include "lib/command/cluster/commands.h"
 #include "lib/command/io/errors.h"

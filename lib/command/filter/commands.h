@@ -2,8 +2,6 @@
 #ifndef NESTLINE_LIB_COMMAND_FILTER_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_FILTER_COMMANDS_H_
 
-#include <string>
-
 #include "lib/command/io/command.h"
 #include "nestline/filter.h"
 

@@ -5,12 +5,8 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 #define NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
 #include <variant>
-#include <vector>
 
 #include "lib/command/io/line_reader.h"
 

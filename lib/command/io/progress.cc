@@ -2,7 +2,6 @@
 #include "lib/command/io/progress.h"
 
 #include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>

@@ -8,11 +8,6 @@
 
 #include <chrono>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include "lib/command/io/line_reader.h"

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <memory>
-#include <span>
 
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"

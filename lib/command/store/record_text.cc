@@ -1,8 +1,6 @@
 #include "lib/command/store/record_text.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <span>
 
 #include "lib/command/io/errors.h"
 

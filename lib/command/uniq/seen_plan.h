@@ -15,12 +15,7 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_PLAN_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_PLAN_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "nestline/expiring_filter.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2::command {
 

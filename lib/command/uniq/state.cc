@@ -6,27 +6,15 @@
 #include "lib/command/uniq/state.h"
 
 #include <fcntl.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <cerrno>
-#include <chrono>
-#include <cstddef>
-#include <filesystem>
 #include <fstream>
-#include <system_error>
-#include <type_traits>
-#include <utility>
 
 #include "lib/command/io/errors.h"
 #include "lib/command/io/input_file.h"
 #include "lib/command/io/output.h"
 #include "lib/file/replacement.h"
 #include "lib/place/little_endian.h"
-#include "nestline/format_error.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::command {
 namespace {

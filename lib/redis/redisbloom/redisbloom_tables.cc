@@ -1,11 +1,7 @@
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <new>
-#include <stdexcept>
-#include <utility>
 
 namespace nestline::inline v0_2::redis {
 namespace {

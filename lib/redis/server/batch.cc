@@ -11,8 +11,6 @@
 // value is held by reference: deleting or replacing its key does not wait for the batch, which goes
 // on with that value; if nothing else holds it in the end, a worker frees it. Of the server's data
 // workers touch only the argument's bytes, which the batch holds, and the reply, the client's.
-#include <mutex>
-
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/workers.h"

@@ -13,10 +13,7 @@
 #ifndef NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 #define NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 
-#include <string>
-
 #include "lib/redis/server/module_api.h"
-#include "lib/redis/value/value.h"
 #include "lib/redis/value/windowed_value.h"
 
 namespace nestline::inline v0_2::redis {

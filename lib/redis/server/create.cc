@@ -17,7 +17,6 @@
 #include <charconv>
 #include <exception>
 
-#include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/ticker.h"

@@ -15,12 +15,9 @@
 // A value that consists of RedisBloom's tables only is saved as RedisBloom's.
 #include <cstdlib>
 #include <exception>
-#include <stdexcept>
 
-#include "lib/redis/server/commands.h"
 #include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/ticker.h"
-#include "lib/redis/value/value.h"
 
 namespace nestline::inline v0_2::redis {
 namespace {

@@ -1,13 +1,10 @@
 #include "lib/redis/server/ticker.h"
 
-#include <chrono>
 #include <exception>
-#include <mutex>
 #include <set>
 #include <unordered_map>
 
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/value/windowed_value.h"
 
 namespace nestline::inline v0_2::redis {
 namespace {

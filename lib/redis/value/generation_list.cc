@@ -1,10 +1,6 @@
 #include "lib/redis/value/generation_list.h"
 
-#include <bit>
 #include <iterator>
-#include <stdexcept>
-
-#include "lib/redis/value/generation_plan.h"
 
 namespace nestline::inline v0_2::redis {
 namespace {

@@ -1,11 +1,5 @@
 #include "lib/redis/value/image.h"
 
-#include <cstring>
-#include <stdexcept>
-
-#include "lib/embed/bytes.h"
-#include "lib/redis/value/generation_plan.h"
-
 namespace nestline::inline v0_2::redis {
 namespace {
 

@@ -1,12 +1,7 @@
 // CuckooValue: making it, lookups, figures, its bytes. What changes it is in value_change.cc.
 #include "lib/redis/value/value.h"
 
-#include <stdexcept>
-
-#include "lib/embed/bytes.h"
-#include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/view.h"
-#include "nestline/keys.h"
 
 namespace nestline::inline v0_2::redis {
 namespace {

@@ -1,8 +1,4 @@
 // CuckooValue: what adds, takes out, moves and unites.
-#include <stdexcept>
-
-#include "lib/redis/value/generation_list.h"
-#include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"
 
 namespace nestline::inline v0_2::redis {

@@ -1,7 +1,4 @@
 // A value as bytes: its head, its pieces, and back; and how it is put together from them.
-#include <stdexcept>
-
-#include "lib/embed/bytes.h"
 #include "lib/redis/value/value.h"
 
 namespace nestline::inline v0_2::redis {

@@ -1,10 +1,5 @@
 #include "lib/redis/value/windowed_value.h"
 
-#include <cstring>
-#include <stdexcept>
-
-#include "nestline/keys.h"
-
 namespace nestline::inline v0_2::redis {
 namespace {
 

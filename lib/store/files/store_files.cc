@@ -8,11 +8,8 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
-#include <memory>
 #include <new>
-#include <stdexcept>
 
 #include "lib/place/little_endian.h"
 #include "lib/store/files/manifest.h"
