@@ -43,10 +43,6 @@ constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;  // as for Options::c
 constexpr const char* kCopyAgain = "; copy the file again or restore it";
 constexpr const char* kNotOurs = "; the file was not written by nestline, build it again";
 
-bool is_zero(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
 Flaw cut_off(std::uint64_t file_bytes) {
   return {file_bytes, "the file ends within its header, after " + to_string(file_bytes) +
                           " of 4096 bytes" + kCopyAgain};

@@ -67,12 +67,8 @@ std::optional<Record> read_record(std::span<const std::byte> rest,
       !has_checksum(rest.data(), *record, place)) {
     return std::nullopt;
   }
-  const std::size_t end = bytes_of(*record);
-  for (std::size_t at = kRecordHeaderBytes + record->key.size() + record->value.size(); at < end;
-       ++at) {
-    if (rest[at] != std::byte{0}) return std::nullopt;
-  }
-  return record;
+  const std::size_t used = kRecordHeaderBytes + record->key.size() + record->value.size();
+  return is_zero(rest.subspan(used, bytes_of(*record) - used)) ? record : std::nullopt;
 }
 
 void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
@@ -133,12 +129,6 @@ std::vector<std::uint64_t> segment_numbers(std::span<const std::string> names) {
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
-}
-
-bool is_zero(std::span<const std::byte> bytes) noexcept {
-  // Bytes that all equal their neighbours, the first of which is zero.
-  return bytes.empty() || (bytes[0] == std::byte{0} &&
-                           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
 std::string encode_two_numbers(const TwoNumbers& numbers) {

@@ -402,9 +402,7 @@ RedisBloomTables RedisBloomTables::copy() const {
   for (std::size_t i = 0; i < tables_.size(); ++i) {
     for (auto rest = table(i); !rest.empty();) {
       const auto page = rest.first(std::min(kPage, rest.size()));
-      const bool is_free = page[0] == std::byte{0} &&
-                           std::memcmp(page.data(), page.data() + 1, page.size() - 1) == 0;
-      if (!is_free) made.load_table(i, table(i).size() - rest.size(), page);
+      if (!is_zero(page)) made.load_table(i, table(i).size() - rest.size(), page);
       rest = rest.subspan(page.size());
     }
   }

@@ -35,10 +35,6 @@ bool is_sealed(Bytes bytes) {
   return get<std::uint64_t>(bytes, covered) == checksum(bytes.first(covered));
 }
 
-bool is_zero(Bytes bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
-
 void put_generation(std::span<std::byte> bytes, const ImageGeneration& generation) {
   const GenerationShape& shape = generation.shape;
   put(bytes, 0, static_cast<std::uint8_t>(shape.bits));
