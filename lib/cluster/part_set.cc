@@ -132,7 +132,7 @@ class Reader {
     throw FormatError(source_.name(), at_, "this is not the copy of a logical filter: " + why);
   }
 
-  FileSource source_;
+  RegularFile source_;
   std::uint64_t at_ = 0;
   std::uint64_t before_ = 0;
   std::vector<std::byte> record_;

@@ -53,7 +53,7 @@ class Mapped {
  private:
   enum class Verdict : std::uint8_t { unknown, good, damaged };
   static constexpr std::uint64_t kSectionBlocks = kSectionBytes / kBlockBytes;
-  Mapped(const FileSource& file, const std::filesystem::path& path, Kind kind, Verify verify);
+  Mapped(const RegularFile& file, const std::filesystem::path& path, Kind kind, Verify verify);
   Mapped(const FileHeader& header, Storage storage, const std::filesystem::path& name,
          Verify verify);
   bool check(std::uint64_t section) const noexcept;

@@ -5,9 +5,6 @@
 // seed and memory.
 #include "lib/command/uniq/state.h"
 
-#include <fcntl.h>
-
-#include <cerrno>
 #include <fstream>
 
 #include "lib/command/io/errors.h"
@@ -265,9 +262,8 @@ void UniqState::forget() {
 
 void prepare_state(const std::string& file) {
   check_target(file);
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (descriptor < 0) throw CommandError(file, error_text(errno));
-  ::close(descriptor);
+  const FileDescriptor made(file, O_RDONLY | O_CREAT | O_NONBLOCK, 0666);
+  if (!made.is_open()) throw CommandError(file, error_text(errno));
   if (!std::filesystem::is_regular_file(file)) {
     throw CommandError(file, "a state must be a regular file");
   }
