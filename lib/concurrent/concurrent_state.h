@@ -111,8 +111,7 @@ struct ConcurrentFilter::State : SecondLook {
         readers_(readers),
         table_(table.release()) {}
   ~State() { delete table_.load(); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  State& operator=(State&&) = delete;
 
   // Calls work(table) for a reader: table is a const Blocks&.
   template <typename Work>
@@ -197,8 +196,7 @@ struct ConcurrentFilter::State : SecondLook {
       state_.paused_.store(false);
       state_.paused_.notify_all();
     }
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
+    Pause& operator=(Pause&&) = delete;
 
     [[nodiscard]] Blocks& table() const { return *state_.table_.load(); }
 

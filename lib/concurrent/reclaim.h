@@ -126,8 +126,7 @@ class KnownThreads {
 // That may be old, as with any interrupted thread: whoever waits looks at readers in both phases.
 class Section {
  public:
-  Section(const Section&) = delete;
-  Section& operator=(const Section&) = delete;
+  Section& operator=(Section&&) = delete;
 
   // Whether liburcu knows it as one of the calling thread, which has begun it: not any more when it
   // has unregistered the thread, at the thread's end.
@@ -229,8 +228,7 @@ class Uncancelled {
  public:
   Uncancelled() noexcept { (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
   ~Uncancelled() { (void)::pthread_setcancelstate(before_, &before_); }
-  Uncancelled(const Uncancelled&) = delete;
-  Uncancelled& operator=(const Uncancelled&) = delete;
+  Uncancelled& operator=(Uncancelled&&) = delete;
 
  private:
   int before_ = 0;

@@ -59,8 +59,7 @@ class Replacement {
     }
   }
   ~Replacement() { remove(); }
-  Replacement(const Replacement&) = delete;
-  Replacement& operator=(const Replacement&) = delete;
+  Replacement& operator=(Replacement&&) = delete;
 
   void write(std::span<const std::byte> bytes) { write_all(file_, bytes, name_); }
 

@@ -35,8 +35,7 @@ bool is_one_key(py::handle object);
 class OneKey {
  public:
   explicit OneKey(py::handle object);
-  OneKey(const OneKey&) = delete;
-  OneKey& operator=(const OneKey&) = delete;
+  OneKey& operator=(OneKey&&) = delete;
   // NOLINTNEXTLINE(google-explicit-constructor)
   operator Key() const { return key_; }
 
@@ -48,8 +47,7 @@ class OneKey {
 class Bytes {
  public:
   Bytes(py::handle object, const char* what);
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
+  Bytes& operator=(Bytes&&) = delete;
   // NOLINTNEXTLINE(google-explicit-constructor)
   operator std::string_view() const { return text_; }
 

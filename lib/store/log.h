@@ -62,8 +62,7 @@ class Log {
    public:
     Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what);
     ~Batch();
-    Batch(const Batch&) = delete;
-    Batch& operator=(const Batch&) = delete;
+    Batch& operator=(Batch&&) = delete;
     void commit();
 
    private:
@@ -90,8 +89,7 @@ class Log {
   // Appends the mark that is due, and cuts off what the newest file was lengthened by.
   void close() noexcept;
   ~Log() { close(); }
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
+  Log& operator=(Log&&) = delete;
 
  private:
   // Throws std::system_error if so many bytes more leave too little room.

@@ -117,8 +117,7 @@ class OpenedKey {
   // `mode`: kRead or kWrite.
   OpenedKey(const Call& call, String* name, int mode);
   OpenedKey(const Call& call, int mode) : OpenedKey(call, call.key(), mode) {}
-  OpenedKey(const OpenedKey&) = delete;
-  OpenedKey& operator=(const OpenedKey&) = delete;
+  OpenedKey& operator=(OpenedKey&&) = delete;
   ~OpenedKey();
 
   // Whether there is no filter, and the command was replied to: the value is of another type, or

@@ -35,8 +35,7 @@ auto on(const void* value, const Use& use) {
 class Buffer {
  public:
   explicit Buffer(Io* io) : bytes_(api.LoadStringBuffer(io, &size_)) {}
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+  Buffer& operator=(Buffer&&) = delete;
   ~Buffer() {
     if (bytes_ != nullptr) api.Free(bytes_);
   }

@@ -22,8 +22,7 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 // A name in memory of the server. Nobody else holds it, so any thread may free it.
 struct Name {
   explicit Name(std::string_view key) : string(api.CreateString(nullptr, key.data(), key.size())) {}
-  Name(const Name&) = delete;
-  Name& operator=(const Name&) = delete;
+  Name& operator=(Name&&) = delete;
   ~Name() { api.FreeString(nullptr, string); }
   String* const string;
 };
