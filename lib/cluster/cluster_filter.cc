@@ -101,8 +101,8 @@ void reserve_parts(Session& session) {
   });
   for (Request& request : requests) request.changes = true;
   const std::vector<Answer> answers = session.client().run(requests);
-  const auto refused = std::find_if(answers.begin(), answers.end(),
-                                    [](const Answer& answer) { return answer.reply.is_error(); });
+  const auto refused =
+      std::ranges::find_if(answers, [](const Answer& answer) { return answer.reply.is_error(); });
   if (refused == answers.end()) return session.wait_for_replicas(requests, answers);
   std::vector<Request> removals;
   for (std::uint32_t part = 0; part < descriptor.parts; ++part) {

@@ -54,7 +54,7 @@ void Connection::resolve(const Address& address) {
     const auto* const bytes = reinterpret_cast<const unsigned char*>(each->ai_addr);
     candidates_.push_back({each->ai_family, {bytes, bytes + each->ai_addrlen}});
   }
-  std::reverse(candidates_.begin(), candidates_.end());
+  std::ranges::reverse(candidates_);
 }
 
 // Throws when the last candidate fails.

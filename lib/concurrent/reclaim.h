@@ -85,7 +85,7 @@ class KnownThreads {
     const std::lock_guard lock(known.mutex_);
     std::vector<unsigned long*>& counts = known.counts_;
     // liburcu gives the count of a thread that has ended to another.
-    if (std::find(counts.begin(), counts.end(), section_count()) == counts.end()) {
+    if (std::ranges::find(counts, section_count()) == counts.end()) {
       counts.push_back(section_count());
     }
     is_known = true;

@@ -207,7 +207,7 @@ HeaderBytes encode_header(const FileHeader& header) {
   put(bytes, kSweptAt, header.swept);
   put(bytes, kTickAt, header.tick);
   const ChecksumBytes checksum = encode_checksum(std::span(bytes).first(kHeaderChecksumAt));
-  std::copy(checksum.begin(), checksum.end(), bytes.begin() + kHeaderChecksumAt);
+  std::ranges::copy(checksum, bytes.begin() + kHeaderChecksumAt);
   return bytes;
 }
 

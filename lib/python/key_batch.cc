@@ -24,7 +24,7 @@ template <typename T>
 T loaded(const char* from, bool swapped) {
   std::array<char, sizeof(T)> bytes;
   std::memcpy(bytes.data(), from, sizeof(T));
-  if (swapped) std::reverse(bytes.begin(), bytes.end());
+  if (swapped) std::ranges::reverse(bytes);
   return std::bit_cast<T>(bytes);
 }
 

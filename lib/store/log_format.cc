@@ -73,7 +73,7 @@ std::optional<Record> read_record(std::span<const std::byte> rest,
 
 void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
                            const SegmentHeader& header) noexcept {
-  std::fill(to.begin(), to.end(), std::byte{0});
+  std::ranges::fill(to, std::byte{0});
   std::memcpy(to.data(), kSegmentMagic.data(), kSegmentMagic.size());
   put<std::uint32_t>(to, 8, kStoreFormatVersion);
   put(to, 16, header.store_id);
@@ -127,7 +127,7 @@ std::vector<std::uint64_t> segment_numbers(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (const auto number = segment_number(name)) numbers.push_back(*number);
   }
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   return numbers;
 }
 

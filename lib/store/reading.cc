@@ -38,7 +38,7 @@ void read_cold(const ColdReads& reads, const SegmentTable& table,
   };
   if (!reads.looks_cold(addresses.size(), range_of)) return;
   std::vector<std::uint64_t> sorted(addresses.begin(), addresses.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   std::vector<ColdReads::Range> ranges;
   std::vector<std::shared_ptr<const int>> files;  // of the ranges
   const Segment* last = nullptr;

@@ -64,10 +64,8 @@ std::size_t change(const InCluster& place, const LineReader& reader, Keys batch,
 class Refusals {
  public:
   void note(std::span<const Outcome> outcomes) {
-    full_ +=
-        static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::full));
-    copies_ +=
-        static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::copies));
+    full_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::full));
+    copies_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::copies));
   }
 
   // The exit status, after the message. Without room, some refused keys seem present by chance.

@@ -37,7 +37,7 @@ std::uint64_t other_hash(std::uint64_t hash, std::uint8_t fingerprint) {
 
 // The first slot of a bucket with this content, 0 for a free one; null if there is none.
 std::uint8_t* find_slot(std::span<std::uint8_t> bucket, std::uint8_t content) {
-  const auto slot = std::find(bucket.begin(), bucket.end(), content);
+  const auto slot = std::ranges::find(bucket, content);
   return slot == bucket.end() ? nullptr : &*slot;
 }
 
@@ -187,7 +187,7 @@ std::uint64_t RedisBloomTables::taken() const noexcept {
   std::uint64_t taken = 0;
   for (const Table& table : tables_) {
     const auto slots = table.slots();
-    taken += slots.size() - static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), 0));
+    taken += slots.size() - static_cast<std::uint64_t>(std::ranges::count(slots, 0));
   }
   return taken;
 }
@@ -196,7 +196,7 @@ std::uint64_t RedisBloomTables::matches(std::uint64_t hash, bool each_once) cons
   const std::uint8_t fingerprint = fingerprint_of(hash);
   std::uint64_t copies = 0;
   const auto count = [&](std::span<const std::uint8_t> slots) {
-    copies += static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), fingerprint));
+    copies += static_cast<std::uint64_t>(std::ranges::count(slots, fingerprint));
   };
   for (const Table& table : tables_) {
     const auto first = bucket(table, hash), second = bucket(table, other_hash(hash, fingerprint));

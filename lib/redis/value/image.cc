@@ -176,7 +176,7 @@ std::vector<std::byte> encode_head(const ImageHead& head) {
   put(bytes, 120, head.awaited_items);
   if (head.redisbloom.tables != 0) {
     const auto header = write_header(head.redisbloom);
-    std::copy(header.begin(), header.end(), bytes.begin() + 80);
+    std::ranges::copy(header, bytes.begin() + 80);
   }
   for (std::size_t i = 0; i < head.generations.size(); ++i) {
     put_generation(std::span(bytes).subspan(kGenerationsAt + kGenerationBytes * i),
@@ -232,7 +232,7 @@ std::vector<std::byte> encode_piece(const PiecePlace& place, Bytes content) {
   put(piece, 8, place.index);
   put(piece, 16, place.offset);
   put(piece, 24, place.area_bytes);
-  std::copy(content.begin(), content.end(), piece.begin() + kPieceHeadBytes);
+  std::ranges::copy(content, piece.begin() + kPieceHeadBytes);
   seal(piece);
   return piece;
 }

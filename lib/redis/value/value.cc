@@ -38,7 +38,7 @@ std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
   std::vector<Outcome> outcomes(others.size());
   value->add(others, Unless::never, kUnlimited, outcomes);
   const auto is_out = [](Outcome outcome) { return outcome != Outcome::stored; };
-  if (std::any_of(outcomes.begin(), outcomes.end(), is_out)) throw std::bad_alloc();
+  if (std::ranges::any_of(outcomes, is_out)) throw std::bad_alloc();
   return value;
 }
 

@@ -211,7 +211,7 @@ bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)
 
 void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased) {
   check_hashes(hashes.size(), erased.size());
-  std::fill(erased.begin(), erased.end(), std::uint8_t{0});
+  std::ranges::fill(erased, std::uint8_t{0});
   for (std::size_t at = 0; at < hashes.size();) {
     const std::size_t some = std::min(kMaxHashes, hashes.size() - at);
     at += erase_some(hashes.subspan(at, some), erased.subspan(at, some));

@@ -295,7 +295,7 @@ bool WindowedReader::add_piece(Bytes bytes) {
     value_ = WindowedValue::from_head(*head_, memory_);
     const auto waiting = std::exchange(waiting_, {});
     std::uint64_t offset = 0;
-    return std::all_of(waiting.begin(), waiting.end(), [&](const auto& content) {
+    return std::ranges::all_of(waiting, [&](const auto& content) {
       return replace_bytes(value_->filter_, std::exchange(offset, offset + kPieceBytes), content);
     });
   }

@@ -267,8 +267,7 @@ std::vector<StoredFile> list_files(const Store& store) {
     const Manifest manifest(name, bytes);
     files.push_back({std::string(name), manifest.total(), manifest.pieces()});
   });
-  std::sort(files.begin(), files.end(),
-            [](const StoredFile& a, const StoredFile& b) { return a.name < b.name; });
+  std::ranges::sort(files, {}, &StoredFile::name);
   return files;
 }
 
