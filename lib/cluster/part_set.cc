@@ -197,11 +197,8 @@ void write_copy(const std::filesystem::path& path, const PartSet& parts) {
       sink(bytes_of(before));
     };
     for (std::uint32_t part = 0; part < parts.descriptor().parts; ++part) {
-      const redis::CuckooValue& value = parts.value(part);
-      for (redis::Chunk chunk = value.dump_chunk(0); chunk.next != 0;
-           chunk = value.dump_chunk(chunk.next)) {
-        write(part, chunk.bytes);
-      }
+      parts.value(part).for_each_chunk(
+          [&](const redis::Chunk& piece) { write(part, piece.bytes); });
       write(part, {});
     }
   });

@@ -25,8 +25,6 @@ struct SeenOptions {
   double fpr = 0.001;          ///< Share of new lines that may be taken for seen ones.
   std::uint64_t seed = 0;
   std::uint64_t within = 0;  ///< Nanoseconds for which a line is remembered; 0: by the others.
-
-  friend bool operator==(const SeenOptions&, const SeenOptions&) = default;
 };
 
 /// Of layers with Options, or ExpiringOptions in a set that forgets by the clock.
