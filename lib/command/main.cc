@@ -1,7 +1,5 @@
 // nestline: the filter on the command line. Every error becomes one message and exit status 2. The
 // commands are tables (io/command.h), each in the file of what it does.
-#include <fcntl.h>
-
 #include <csignal>
 #include <exception>
 #include <new>

@@ -1,6 +1,4 @@
 // nestline cluster add, query and remove: each batch of lines to all servers at once.
-#include <algorithm>
-
 #include "lib/command/cluster/commands.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/progress.h"

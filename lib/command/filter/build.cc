@@ -12,7 +12,6 @@
 #include "lib/command/filter/hash_store.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
-#include "nestline/io.h"
 #include "nestline/parallel.h"
 
 namespace nestline::inline v0_2::command {

@@ -3,7 +3,6 @@
 #define NESTLINE_LIB_COMMAND_FILTER_COMMANDS_H_
 
 #include "lib/command/io/command.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2::command {
 

@@ -6,7 +6,6 @@
 #include "lib/command/io/file_lock.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::command {
 namespace {

@@ -1,7 +1,5 @@
 #include "lib/command/io/command.h"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "lib/command/io/errors.h"

@@ -5,9 +5,6 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 #define NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 
-#include <functional>
-#include <variant>
-
 #include "lib/command/io/line_reader.h"
 
 namespace nestline::inline v0_2::command {

@@ -1,7 +1,6 @@
 // The tables of command.h in terms of CLI11, which takes long to compile, so that no other file
 // includes it. Values are texts to CLI11; this reads them at the end, in the order of the table.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <limits>
 #include <map>
 

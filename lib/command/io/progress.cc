@@ -3,8 +3,6 @@
 
 #include <sys/ioctl.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "lib/command/io/output.h"

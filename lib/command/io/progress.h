@@ -7,8 +7,6 @@
 #define NESTLINE_LIB_COMMAND_IO_PROGRESS_H_
 
 #include <chrono>
-#include <concepts>
-#include <utility>
 
 #include "lib/command/io/line_reader.h"
 

@@ -3,8 +3,6 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 #define NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 
-#include <functional>
-
 #include "lib/command/io/line_reader.h"
 #include "lib/command/io/output.h"
 

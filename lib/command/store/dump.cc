@@ -1,6 +1,4 @@
 // nestline store dump, list and mget: records and names as text.
-#include <algorithm>
-#include <array>
 #include <deque>
 
 #include "lib/command/io/errors.h"
