@@ -1,6 +1,6 @@
 // Lookups of single keys for loops that make millions of them, in the caller's own code. Compiled
-// for AVX2 or AVX-512 (-march=x86-64-v3, x86-64-v4, native) a Reader looks into the block itself;
-// else it hashes and prefetches, and calls the library's code for this processor.
+// for AVX2 or AVX-512 (-march=x86-64-v3, x86-64-v4, native) a Reader of 8, 9 or 10 bits looks into
+// the block itself; else it hashes and prefetches, and calls the library's code for this processor.
 //
 //   const nestline::Reader reader = filter.reader();
 //   for (...) ahead[i % 16] = reader.prepare(keys[i]);        // hashes, and fetches the block

@@ -50,7 +50,6 @@
 namespace nestline::inline v0_2 {
 
 using internal::ComputedBuckets;
-using internal::FilterSlots;
 using internal::Form;
 using internal::kBlockBytes;
 using internal::kHeaderLock;
@@ -153,8 +152,8 @@ struct FilterLayout;
 
 // Bytes, and the bits above them in planes.
 template <int kBits>
-struct PlanesLayout : LayoutShape<FilterSlots<kBits>, (255u << kBits) / 256> {
-  using Base = LayoutShape<FilterSlots<kBits>, (255u << kBits) / 256>;
+struct PlanesLayout : LayoutShape<internal::FilterSlots<kBits>, (255u << kBits) / 256> {
+  using Base = LayoutShape<internal::FilterSlots<kBits>, (255u << kBits) / 256>;
   using Base::kPlaneByte;
   using Base::kPlaneBytes;
   using Base::kPlanes;
@@ -216,7 +215,9 @@ template <>
 struct FilterLayout<10> : PlanesLayout<10> {};
 
 // 40 nibbles in 20 bytes: of the high bits of fingerprints, or of deaths.
-struct Nibbles : internal::NibbleBytes {
+struct Nibbles {
+  static constexpr std::uint32_t kNibbleByte = 40;
+  static constexpr std::uint32_t kNibbleRun = 20;  // those of a byte are so many slots apart
   // Which half of a byte holds a slot's nibble; a branch would be mispredicted every other time.
   static constexpr std::uint32_t nibble_shift(std::uint32_t slot) {
     return ((kNibbleRun - 1 - slot) >> 31) * 4;  // 0 for the first run, 4 for the second
@@ -252,7 +253,8 @@ NESTLINE_INLINE void Nibbles::set_nibble(Block& block, std::uint32_t slot, std::
 }
 
 template <>
-struct FilterLayout<12> : LayoutShape<FilterSlots<12>, 255 * 16>, Nibbles {
+struct FilterLayout<12> : LayoutShape<internal::TurnedBuckets<12, 4, 10>, 255 * 16>, Nibbles {
+  static constexpr Form kForm = Form::bytes_and_nibbles;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return nibble(block, slot) << 8 | block.bytes[slot];
   }
@@ -273,7 +275,8 @@ struct FilterLayout<12> : LayoutShape<FilterSlots<12>, 255 * 16>, Nibbles {
 };
 
 template <>
-struct FilterLayout<16> : LayoutShape<FilterSlots<16>, 255 * 256> {
+struct FilterLayout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
+  static constexpr Form kForm = Form::halfwords;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
   }

@@ -20,7 +20,8 @@ inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highe
 // there may be planes.
 enum class Form : std::uint8_t { bytes, bytes_and_nibbles, halfwords, maplet };
 
-// The slots of a filter's blocks by width: which are a key's bucket, and where their bits are.
+// The slots of those blocks of which callers look into: which are a key's bucket, and where their
+// bits are.
 template <int kBits>
 struct FilterSlots;
 
@@ -53,24 +54,9 @@ struct FilterSlots<9> : BytesAndPlanes<TurnedBuckets<9, 4, 13>> {};
 template <>
 struct FilterSlots<10> : BytesAndPlanes<TurnedBuckets<10, 4, 12>> {};
 
-// 40 nibbles in 20 bytes: those of a byte are kNibbleRun slots apart.
-struct NibbleBytes {
-  static constexpr std::uint32_t kNibbleByte = 40;
-  static constexpr std::uint32_t kNibbleRun = 20;
-};
-
-template <>
-struct FilterSlots<12> : TurnedBuckets<12, 4, 10>, NibbleBytes {
-  static constexpr Form kForm = Form::bytes_and_nibbles;
-};
 // Those of expiring filters of 8 bits. Deaths lie apart from the bytes.
 struct ExpiringSlots : BytesAndPlanes<TurnedBuckets8<4, 10>> {
   static constexpr int kLayout = 40;
-};
-
-template <>
-struct FilterSlots<16> : ComputedBuckets<16, 5, 6> {
-  static constexpr Form kForm = Form::halfwords;
 };
 
 }  // namespace nestline::inline v0_2::internal

@@ -30,7 +30,8 @@ struct AtHome {
     phase = L::phase_of(home.rest);
   }
   [[nodiscard]] NESTLINE_INLINE std::uint64_t matches(const BlocksView& view) const {
-    return match_here<L>(block, fingerprint) & bucket_here<L>(view.buckets, fingerprint, phase);
+    return match_here<L>(block, fingerprint) &
+           L::bucket_in(static_cast<const typename L::Entry*>(view.buckets), fingerprint, phase);
   }
 };
 
@@ -60,10 +61,9 @@ NESTLINE_INLINE bool contains_here_beside(const BlocksView* view, std::uint64_t 
   }
   // A lock is above every low byte.
   if (changed || home.low_byte <= (header & (kHeaderLock | kHeaderMark))) [[unlikely]] {
-    // Of halfwords and of bytes alone a match is a yes at once.
-    constexpr bool kHasSecondParts = L::kForm == Form::bytes_and_nibbles || L::kPlanes > 0;
+    // Of bytes alone a match is a yes at once.
     const bool steady = !changed && (header & kHeaderLock) == 0;
-    if (found == 0 || (kHasSecondParts && !steady)) return library();
+    if (found == 0 || (L::kPlanes > 0 && !steady)) return library();
   }
   return found != 0;
 }
@@ -77,8 +77,6 @@ NESTLINE_INLINE bool look_up_here(int layout, Look&& look, Library&& library) {
   asm("" : "+r"(layout));
   if (layout == 9) return look(FilterSlots<9>());
   if (layout == 10) return look(FilterSlots<10>());
-  if (layout == 12) return look(FilterSlots<12>());
-  if (layout == 16) return look(FilterSlots<16>());
   return library();
 }
 
