@@ -30,11 +30,11 @@ namespace nestline::inline v0_2 {
 /// the library writes no zeros, and pages take memory only when they are first used.
 class NESTLINE_EXPORT ZeroedMemory : public std::pmr::memory_resource {};
 
-/// The resource that filters have when Options::memory is null: fresh pages from the system for
-/// each allocation. From 2 MiB on they are aligned to 2 MiB and the system is asked for huge pages:
-/// a filter is read at random, and with small pages most of the time goes into waiting for page
-/// tables. Every allocation takes whole pages, so it is not meant for small objects. A resource of
-/// your own may pass its calls on to it. Lives as long as the process. Safe in any thread.
+/// The resource that filters have when Options::memory is null: memory of std::aligned_alloc for
+/// what fits into a page, fresh pages from the system for each larger allocation. From 2 MiB on
+/// they are aligned to 2 MiB and the system is asked for huge pages: a filter is read at random,
+/// and with small pages most of the time goes into waiting for page tables. A resource of your own
+/// may pass its calls on to it. Lives as long as the process. Safe in any thread.
 NESTLINE_EXPORT ZeroedMemory& mapped_memory() noexcept;
 
 }  // namespace nestline::inline v0_2

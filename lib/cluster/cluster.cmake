@@ -31,7 +31,6 @@ target_link_libraries(
   nestline_cluster
   PUBLIC nestline
   PRIVATE ${cluster_libraries} TBB::tbb)
-nestline_precompile(nestline_cluster)
 nestline_unity(nestline_cluster)
 if(library_type STREQUAL "SHARED_LIBRARY")
   add_dependencies(nestline_cluster nestline_inside)

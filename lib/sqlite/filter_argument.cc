@@ -101,8 +101,8 @@ const Opened* StatementFilters::find(std::uint64_t number) {
 }
 
 StatementFilters* statement_filters(sqlite3_context* context) {
-  constexpr int kOfStatement = -0x6e657374;
-  return kept<StatementFilters>(context, kOfStatement);
+  constexpr int kKeptUnder = -0x6e657374;
+  return kept<StatementFilters>(context, kKeptUnder);
 }
 
 const Opened* opened_of(sqlite3_context* context, sqlite3_value* value) {

@@ -12,6 +12,8 @@ target_include_directories(nestline_sqlite PRIVATE ${PROJECT_SOURCE_DIR} ${PROJE
 target_include_directories(
   nestline_sqlite SYSTEM PRIVATE $<TARGET_PROPERTY:SQLite::SQLite3,INTERFACE_INCLUDE_DIRECTORIES>)
 nestline_warnings(nestline_sqlite)
+nestline_precompile(nestline_sqlite)
+nestline_unity(nestline_sqlite)
 add_dependencies(nestline_sqlite nestline_inside)
 target_link_libraries(nestline_sqlite PRIVATE $<TARGET_FILE:nestline_inside>)
 nestline_exports(nestline_sqlite sqlite/nestline_sqlite.map)

@@ -28,7 +28,6 @@ target_link_libraries(
   nestline_store
   PUBLIC nestline
   PRIVATE PkgConfig::NESTLINE_URCU)
-nestline_precompile(nestline_store)
 nestline_unity(nestline_store)
 set(store_objects $<TARGET_OBJECTS:nestline_store>)
 if(NESTLINE_BUILD_STORE_FILES)
@@ -49,5 +48,6 @@ if(NESTLINE_BUILD_TESTS AND NESTLINE_BUILD_STORE_FILES)
   target_include_directories(nestline_store_hooked SYSTEM PRIVATE ${NESTLINE_XXHASH_INCLUDE_DIR})
   target_link_libraries(nestline_store_hooked PUBLIC nestline_inside PkgConfig::NESTLINE_URCU OpenSSL::Crypto)
   nestline_warnings(nestline_store_hooked)
+  nestline_precompile(nestline_store_hooked)
   nestline_unity(nestline_store_hooked)
 endif()

@@ -139,7 +139,8 @@ TEST(Memory, Mapped) {
   for (const std::size_t bytes : {std::size_t{64}, std::size_t{4096}, std::size_t{100'032},
                                   std::size_t{2} << 20, (std::size_t{5} << 20) + 64}) {
     auto* const data = static_cast<unsigned char*>(memory.allocate(bytes, kBlock));
-    const std::size_t alignment = bytes >= std::size_t{2} << 20 ? std::size_t{2} << 20 : 4096;
+    const std::size_t huge = std::size_t{2} << 20;
+    const std::size_t alignment = bytes >= huge ? huge : bytes > 4096 ? 4096 : kBlock;
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(data) % alignment, 0u) << bytes;
     for (std::size_t i = 0; i < bytes; i += kBlock) ASSERT_EQ(data[i], 0);
     std::memset(data, 1, bytes);

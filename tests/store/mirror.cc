@@ -6,7 +6,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include "tests/store/power_loss.h"
 
@@ -15,6 +19,19 @@ namespace {
 
 std::uint64_t up_to_page(std::uint64_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
 
+// Rooms of mirrors that are gone, by their size, and how much of each can be read. To unmap and map
+// them again takes most of the time of a test of crashes where the system has to interrupt the
+// other cores for that.
+struct SpareRooms {
+  std::mutex mutex;
+  std::multimap<std::uint64_t, std::pair<std::byte*, std::uint64_t>> rooms;
+};
+SpareRooms& spare_rooms() {
+  static auto* const spare = new SpareRooms;  // never destroyed, since mirrors may be static
+  return *spare;
+}
+constexpr std::size_t kMostSpareRooms = 256;
+
 [[noreturn]] void fail(const char* call) {
   throw std::system_error(errno, std::generic_category(), call);
 }
@@ -22,13 +39,30 @@ std::uint64_t up_to_page(std::uint64_t bytes) { return (bytes + kPage - 1) / kPa
 }  // namespace
 
 Mirror::Mirror(std::uint64_t bytes) : bytes_(std::max(up_to_page(bytes), kPage)) {
+  auto& [mutex, rooms] = spare_rooms();
+  const std::lock_guard lock(mutex);
+  if (const auto room = rooms.find(bytes_); room != rooms.end()) {
+    std::tie(address_, readable_) = room->second;
+    size_ = readable_;
+    rooms.erase(room);
+    return;
+  }
   void* const address =
       ::mmap(nullptr, bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (address == MAP_FAILED) fail("mmap");
   address_ = static_cast<std::byte*>(address);
 }
 
-Mirror::~Mirror() { ::munmap(address_, bytes_); }
+Mirror::~Mirror() {
+  auto& [mutex, rooms] = spare_rooms();
+  const std::lock_guard lock(mutex);
+  if (rooms.size() >= kMostSpareRooms) {
+    ::munmap(address_, bytes_);
+    return;
+  }
+  std::memset(address_, 0xdd, readable_);  // nonsense for whoever reads it after that
+  rooms.emplace(bytes_, std::pair(address_, readable_));
+}
 
 void Mirror::show(const std::vector<std::byte>& content, std::uint64_t from, std::uint64_t to) {
   set_size(content.size());
