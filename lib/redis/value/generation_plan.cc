@@ -1,11 +1,8 @@
 #include "lib/redis/value/generation_plan.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <sstream>
-#include <stdexcept>
 
 #include "lib/embed/bytes.h"
 
