@@ -42,6 +42,10 @@ unsigned most_growth_of(int bits) {
   return kMost[index_of_width(bits)];
 }
 
+bool is_width(int bits, bool all_widths) {
+  return nestline::is_width(bits) && (all_widths || !needs_all_widths(bits));
+}
+
 void check(const Settings& settings) {
   check_range("capacity", settings.capacity, 1, kMaxCapacity);
   check_range("bucket_size", settings.bucket_size, 1, 255);
