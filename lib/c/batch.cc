@@ -1,11 +1,5 @@
 // The C functions on many keys of a filter. All arguments are checked before anything is touched.
-
-#include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
-#include "nestline/concurrent_filter.h"
-#include "nestline/expiring_filter.h"
-#include "nestline/keys.h"
-#include "nestline/nestline.h"
 
 namespace nestline::inline v0_2::c {
 namespace {

@@ -1,10 +1,7 @@
 // The C functions that only expiring filters have, and their clocks.
-#include <chrono>
 #include <limits>
 
 #include "lib/c/handle.h"
-#include "nestline/expiring_filter.h"
-#include "nestline/nestline_expiring.h"
 
 struct nestline_expiring_clock {
   nestline::ExpiringClock clock;

@@ -1,16 +1,5 @@
 // The C functions on whole filters: making, storing, freeing, describing and changing them.
-#include "nestline/filter.h"
-
-#include <optional>
-
-#include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
-#include "nestline/concurrent_filter.h"
-#include "nestline/expiring_filter.h"
-#include "nestline/io.h"
-#include "nestline/mapped_filter.h"
-#include "nestline/nestline.h"
-#include "nestline/version.h"
 
 namespace nestline::inline v0_2::c {
 namespace {

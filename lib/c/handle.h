@@ -3,25 +3,14 @@
 #define NESTLINE_LIB_C_HANDLE_H_
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <new>
-#include <span>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <type_traits>
-#include <variant>
 
 #include "lib/c/errors.h"
-#include "nestline/concurrent_filter.h"
 #include "nestline/expiring_filter.h"
-#include "nestline/io.h"
 #include "nestline/maplet.h"
-#include "nestline/mapped_filter.h"
 #include "nestline/nestline.h"
 
 struct nestline_filter {

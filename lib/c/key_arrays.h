@@ -3,19 +3,7 @@
 #ifndef NESTLINE_LIB_C_KEY_ARRAYS_H_
 #define NESTLINE_LIB_C_KEY_ARRAYS_H_
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <new>
-#include <span>
-#include <string_view>
-
 #include "lib/c/handle.h"
-#include "nestline/filter.h"
-#include "nestline/keys.h"
-#include "nestline/nestline.h"
 
 namespace nestline::inline v0_2::c {
 

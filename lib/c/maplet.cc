@@ -1,9 +1,5 @@
 // The C functions on maplets: each operation once, for all kinds of keys.
-#include "nestline/maplet.h"
-
-#include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
-#include "nestline/nestline_maplet.h"
 
 namespace nestline::inline v0_2::c {
 namespace {

@@ -1,12 +1,5 @@
 // The C functions on one key: each operation once, for all kinds of keys.
-
 #include "lib/c/handle.h"
-#include "nestline/concurrent_filter.h"
-#include "nestline/expiring_filter.h"
-#include "nestline/filter.h"
-#include "nestline/keys.h"
-#include "nestline/mapped_filter.h"
-#include "nestline/nestline.h"
 
 namespace nestline::inline v0_2::c {
 namespace {

@@ -1,7 +1,4 @@
 // The C functions on stores.
-#include "nestline/store.h"
-
-#include "lib/c/handle.h"
 #include "lib/c/key_arrays.h"
 #include "nestline/nestline_store.h"
 #include "nestline/store_files.h"

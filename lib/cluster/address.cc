@@ -52,11 +52,11 @@ Address parse_address(std::string_view text) {
     port = end == std::string_view::npos ? std::string_view() : text.substr(end);
   }
   if (address.host.empty()) refuse(text, "has no host");
-  if (!bracket && std::count(text.begin(), text.end(), ':') > 1) {
+  if (!bracket && std::ranges::count(text, ':') > 1) {
     refuse(text, "has more than one colon: put an IPv6 address in brackets");
   }
   const auto unfit = [](char letter) { return letter <= ' ' || letter == '/' || letter == '@'; };
-  if (std::any_of(address.host.begin(), address.host.end(), unfit)) {
+  if (std::ranges::any_of(address.host, unfit)) {
     refuse(text, "has a character that is not part of a host");
   }
   if (port.empty()) return address;

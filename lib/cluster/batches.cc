@@ -1,7 +1,3 @@
-#include <algorithm>
-#include <bit>
-#include <vector>
-
 #include "lib/cluster/transfer.h"
 
 namespace nestline::inline v0_2::cluster {
@@ -64,8 +60,8 @@ std::uint64_t run_split(Session& session, const KeySplit& split, const BatchComm
       }
       continue;
     }
-    const bool is_part_missing = std::any_of(
-        answers.begin(), answers.end(), [](const Answer& each) { return each.reply.is_missing(); });
+    const bool is_part_missing =
+        std::ranges::any_of(answers, [](const Answer& each) { return each.reply.is_missing(); });
     // Perhaps an upload has taken the part away after the epoch was read.
     if (is_part_missing && session.read_again()) continue;
     for (std::size_t i = 0; i < pieces.size(); ++i) {

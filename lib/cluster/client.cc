@@ -2,7 +2,6 @@
 #include "lib/cluster/client.h"
 
 #include <numeric>
-#include <stdexcept>
 
 namespace nestline::inline v0_2::cluster {
 

@@ -12,21 +12,10 @@
 #ifndef NESTLINE_LIB_CLUSTER_CLIENT_H_
 #define NESTLINE_LIB_CLUSTER_CLIENT_H_
 
-#include <chrono>
-#include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
-#include "lib/cluster/address.h"
 #include "lib/cluster/connection.h"
-#include "lib/cluster/reply.h"
 #include "lib/cluster/slot_map.h"
 #include "nestline/cluster.h"
 

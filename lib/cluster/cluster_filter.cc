@@ -1,14 +1,6 @@
 // ClusterFilter: making, opening, removing, figures, and its members. See nestline/cluster.h.
-#include <algorithm>
-#include <stdexcept>
-#include <utility>
-#include <vector>
-
 #include "lib/cluster/transfer.h"
-#include "lib/place/hash.h"
-#include "lib/place/layout.h"
 #include "lib/place/parts.h"
-#include "lib/redis/value/image.h"
 
 namespace nestline::inline v0_2 {
 namespace cluster {
@@ -109,8 +101,8 @@ void reserve_parts(Session& session) {
   });
   for (Request& request : requests) request.changes = true;
   const std::vector<Answer> answers = session.client().run(requests);
-  const auto refused = std::find_if(answers.begin(), answers.end(),
-                                    [](const Answer& answer) { return answer.reply.is_error(); });
+  const auto refused =
+      std::ranges::find_if(answers, [](const Answer& answer) { return answer.reply.is_error(); });
   if (refused == answers.end()) return session.wait_for_replicas(requests, answers);
   std::vector<Request> removals;
   for (std::uint32_t part = 0; part < descriptor.parts; ++part) {

@@ -10,8 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <memory>
-#include <system_error>
 
 namespace nestline::inline v0_2::cluster {
 namespace {
@@ -56,7 +54,7 @@ void Connection::resolve(const Address& address) {
     const auto* const bytes = reinterpret_cast<const unsigned char*>(each->ai_addr);
     candidates_.push_back({each->ai_family, {bytes, bytes + each->ai_addrlen}});
   }
-  std::reverse(candidates_.begin(), candidates_.end());
+  std::ranges::reverse(candidates_);
 }
 
 // Throws when the last candidate fails.

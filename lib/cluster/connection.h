@@ -5,12 +5,6 @@
 #define NESTLINE_LIB_CLUSTER_CONNECTION_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include "lib/cluster/address.h"
 #include "lib/cluster/reply.h"
@@ -43,8 +37,7 @@ class Connection {
   /// ConnectionLost, std::bad_alloc. No `tls`: plain. It must live as long as the connection.
   Connection(const Address& address, const Login& login, const TlsContext* tls);
   ~Connection();
-  Connection(const Connection&) = delete;
-  Connection& operator=(const Connection&) = delete;
+  Connection& operator=(Connection&&) = delete;
   [[nodiscard]] int descriptor() const noexcept { return socket_; }
   [[nodiscard]] short wanted_events() const noexcept;  ///< what poll() should wait for
   std::uint64_t queue(std::string_view bytes);         ///< returns where in the stream it begins

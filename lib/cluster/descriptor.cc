@@ -1,11 +1,8 @@
 #include "lib/cluster/descriptor.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <random>
-#include <stdexcept>
 
 #include "nestline/version.h"
 
@@ -21,9 +18,7 @@ constexpr std::uint16_t kGrows = 1;  // as CF.RESERVE does by default
 // The wanted rate, from a rate or a width.
 double rate_of(const Options& options, bool grows) {
   if (options.bits == 0) return options.fpr == 0 ? 0.01 : options.fpr;
-  constexpr std::array kWidths = {8, 9, 10, 12, 16};
-  const bool is_width = std::find(kWidths.begin(), kWidths.end(), options.bits) != kWidths.end();
-  if (!is_width || (grows && redis::needs_all_widths(options.bits))) {
+  if (!redis::is_width(options.bits, !grows)) {
     throw std::invalid_argument(
         "bits must be 8, 12, 16 or 0, or if max_capacity is capacity 9 or 10");
   }

@@ -19,11 +19,6 @@
 #ifndef NESTLINE_LIB_CLUSTER_DESCRIPTOR_H_
 #define NESTLINE_LIB_CLUSTER_DESCRIPTOR_H_
 
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "lib/cluster/reply.h"
 #include "lib/redis/value/generation_plan.h"
 #include "nestline/filter.h"

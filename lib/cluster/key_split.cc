@@ -3,7 +3,6 @@
 #include <bit>
 #include <numeric>
 #include <stdexcept>
-#include <string>
 
 #include "lib/place/hash.h"
 #include "lib/place/parts.h"

@@ -2,10 +2,7 @@
 #ifndef NESTLINE_LIB_CLUSTER_KEY_SPLIT_H_
 #define NESTLINE_LIB_CLUSTER_KEY_SPLIT_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <deque>
-#include <span>
 #include <vector>
 
 #include "nestline/keys.h"

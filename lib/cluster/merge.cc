@@ -2,10 +2,7 @@
 // the new items only. So each part is watched, and merged into if it is there, in a transaction
 // that fails and is repeated when it changes. A connection watches one part; those of different
 // nodes are merged at once. The epoch is read afterwards: parts of replaced content do not count.
-#include <algorithm>
 #include <numeric>
-#include <stdexcept>
-#include <vector>
 
 #include "lib/cluster/transfer.h"
 
@@ -14,9 +11,7 @@ namespace {
 
 bool is_same_cluster(Session& one, Session& other) {
   const std::vector<Address>&ours = one.client().primaries(), &theirs = other.client().primaries();
-  return std::any_of(ours.begin(), ours.end(), [&](const Address& address) {
-    return std::find(theirs.begin(), theirs.end(), address) != theirs.end();
-  });
+  return std::ranges::find_first_of(ours, theirs) != ours.end();
 }
 
 // The first of these parts of each node.
@@ -26,7 +21,7 @@ std::vector<std::uint32_t> one_of_each_node(Session& target, std::span<const std
   for (const std::uint32_t part : parts) {
     const Address* const node = target.client().primary_of(target.slot_of_part(part));
     const Address address = node == nullptr ? Address() : *node;
-    if (std::find(nodes.begin(), nodes.end(), address) != nodes.end()) continue;
+    if (std::ranges::find(nodes, address) != nodes.end()) continue;
     nodes.push_back(address);
     some.push_back(part);
   }

@@ -18,20 +18,9 @@
 // So every byte counts, and no record can be left out, doubled or moved. A checksum is XXH3-64.
 #include "lib/cluster/part_set.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
-#include <string>
-#include <utility>
-
 #include "lib/file/replacement.h"
 #include "lib/file/sources.h"
 #include "lib/parallel/parallel_tasks.h"
-#include "lib/place/hash.h"
-#include "lib/place/little_endian.h"
-#include "lib/redis/value/generation_plan.h"
-#include "nestline/format_error.h"
 
 namespace nestline::inline v0_2::cluster {
 namespace {
@@ -143,7 +132,7 @@ class Reader {
     throw FormatError(source_.name(), at_, "this is not the copy of a logical filter: " + why);
   }
 
-  FileSource source_;
+  RegularFile source_;
   std::uint64_t at_ = 0;
   std::uint64_t before_ = 0;
   std::vector<std::byte> record_;
@@ -208,11 +197,8 @@ void write_copy(const std::filesystem::path& path, const PartSet& parts) {
       sink(bytes_of(before));
     };
     for (std::uint32_t part = 0; part < parts.descriptor().parts; ++part) {
-      const redis::CuckooValue& value = parts.value(part);
-      for (redis::Chunk chunk = value.dump_chunk(0); chunk.next != 0;
-           chunk = value.dump_chunk(chunk.next)) {
-        write(part, chunk.bytes);
-      }
+      parts.value(part).for_each_chunk(
+          [&](const redis::Chunk& piece) { write(part, piece.bytes); });
       write(part, {});
     }
   });

@@ -2,13 +2,6 @@
 #ifndef NESTLINE_LIB_CLUSTER_PART_SET_H_
 #define NESTLINE_LIB_CLUSTER_PART_SET_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <span>
-#include <vector>
-
 #include "lib/cluster/descriptor.h"
 #include "lib/cluster/key_split.h"
 #include "lib/redis/value/value.h"

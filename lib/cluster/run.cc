@@ -2,7 +2,6 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <initializer_list>
 
 #include "lib/cluster/client.h"
 
@@ -18,8 +17,7 @@ std::chrono::milliseconds pause_after(unsigned attempts) {
 }
 
 bool begins_with(const Reply& reply, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return reply.is_error(word); });
+  return std::ranges::any_of(words, [&](std::string_view word) { return reply.is_error(word); });
 }
 
 // What a server replies that has not carried out a command and may do so later. UNBLOCKED may end
@@ -307,7 +305,7 @@ void Client::doubt(Node& node) {
   }
   const std::vector<Address>& primaries = map_.nodes();
   if (map_is_old_ || map_is_requested_ ||
-      std::find(primaries.begin(), primaries.end(), node.address) != primaries.end()) {
+      std::ranges::find(primaries, node.address) != primaries.end()) {
     return;
   }
   lose(node, "has not answered for half of the timeout, and is no primary any more");

@@ -1,7 +1,6 @@
 #include "lib/cluster/session.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace nestline::inline v0_2::cluster {
 namespace {
@@ -205,7 +204,7 @@ void Session::wait_for_replicas(std::span<const Request> requests,
   for (std::size_t i = 0; i < requests.size(); ++i) {
     if (!requests[i].changes || answers[i].reply.is_error()) continue;
     const auto is_same = [&](const Request& wait) { return wait.only_on == answers[i].connection; };
-    if (std::any_of(waits.begin(), waits.end(), is_same)) continue;
+    if (std::ranges::any_of(waits, is_same)) continue;
     Request wait = about_all(command);
     wait.label = requests[i].label;
     wait.changes = true;

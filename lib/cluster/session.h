@@ -6,15 +6,6 @@
 #ifndef NESTLINE_LIB_CLUSTER_SESSION_H_
 #define NESTLINE_LIB_CLUSTER_SESSION_H_
 
-#include <cstdint>
-#include <functional>
-#include <initializer_list>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "lib/cluster/client.h"
 #include "lib/cluster/descriptor.h"
 

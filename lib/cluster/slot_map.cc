@@ -56,7 +56,7 @@ void SlotMap::set(unsigned slot, const Address& node) { owner_[slot] = number_of
 
 // There are at most as many nodes as slots: each takes one when it comes in.
 std::uint16_t SlotMap::number_of(const Address& node) {
-  const auto known = std::find(nodes_.begin(), nodes_.end(), node);
+  const auto known = std::ranges::find(nodes_, node);
   const auto number = static_cast<std::uint16_t>(known - nodes_.begin());
   if (known == nodes_.end()) nodes_.push_back(node);
   return number;

@@ -3,10 +3,6 @@
 #define NESTLINE_LIB_CLUSTER_SLOT_MAP_H_
 
 #include <array>
-#include <cstdint>
-#include <optional>
-#include <string_view>
-#include <vector>
 
 #include "lib/cluster/address.h"
 #include "lib/cluster/reply.h"

@@ -16,12 +16,6 @@
 // fetched at once, a piece of each in turn.
 #include "lib/cluster/transfer.h"
 
-#include <algorithm>
-#include <chrono>
-#include <utility>
-
-#include "lib/redis/value/value.h"
-
 namespace nestline::inline v0_2::cluster {
 namespace {
 

@@ -2,17 +2,8 @@
 #ifndef NESTLINE_LIB_CLUSTER_TRANSFER_H_
 #define NESTLINE_LIB_CLUSTER_TRANSFER_H_
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
-#include "lib/cluster/key_split.h"
 #include "lib/cluster/part_set.h"
 #include "lib/cluster/session.h"
-#include "nestline/cluster.h"
 
 namespace nestline::inline v0_2::cluster {
 

@@ -1,21 +1,13 @@
 // nestline: the filter on the command line. Every error becomes one message and exit status 2. The
 // commands are tables (io/command.h), each in the file of what it does.
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <csignal>
 #include <exception>
-#include <functional>
 #include <new>
-#include <string>
-#include <string_view>
-#include <system_error>
 
 #include "lib/command/io/command.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
 #include "lib/command/uniq/state.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::command {
 namespace {

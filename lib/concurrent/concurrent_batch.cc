@@ -1,11 +1,5 @@
 // ConcurrentFilter's batches: one section per chunk, so that growing waits for one chunk at most.
-#include <span>
-
-#include "lib/concurrent/concurrent_state.h"
 #include "lib/concurrent/lookup_beside_writers.h"
-#include "lib/filter/batch.h"
-#include "lib/filter/blocks.h"
-#include "nestline/concurrent_filter.h"
 
 namespace nestline::inline v0_2 {
 namespace {

@@ -1,11 +1,7 @@
 // ConcurrentFilter: single keys, growing, properties. Its batches are in concurrent_batch.cc.
-#include "nestline/concurrent_filter.h"
-
 #include <new>
 
 #include "lib/concurrent/concurrent_state.h"
-#include "lib/filter/blocks.h"
-#include "lib/filter/growth.h"
 
 namespace nestline::inline v0_2 {
 namespace {

@@ -21,22 +21,8 @@
 #ifndef NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 #define NESTLINE_LIB_CONCURRENT_CONCURRENT_STATE_H_
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <cassert>
-#include <cstdint>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <type_traits>
-#include <utility>
-
 #include "lib/concurrent/reclaim.h"
-#include "lib/concurrent/thread_number.h"
-#include "lib/filter/blocks.h"
 #include "lib/filter/growth.h"
-#include "lib/place/locking.h"
 #include "nestline/concurrent_filter.h"
 
 namespace nestline::inline v0_2 {
@@ -125,8 +111,7 @@ struct ConcurrentFilter::State : SecondLook {
         readers_(readers),
         table_(table.release()) {}
   ~State() { delete table_.load(); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
+  State& operator=(State&&) = delete;
 
   // Calls work(table) for a reader: table is a const Blocks&.
   template <typename Work>
@@ -211,8 +196,7 @@ struct ConcurrentFilter::State : SecondLook {
       state_.paused_.store(false);
       state_.paused_.notify_all();
     }
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
+    Pause& operator=(Pause&&) = delete;
 
     [[nodiscard]] Blocks& table() const { return *state_.table_.load(); }
 

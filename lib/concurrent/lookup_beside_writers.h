@@ -2,13 +2,8 @@
 #ifndef NESTLINE_LIB_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
 #define NESTLINE_LIB_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
 
-#include <cstddef>
-#include <cstdint>
-
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/filter/batch.h"
-#include "lib/filter/blocks.h"
-#include "lib/kernels/kernels.h"
 
 namespace nestline::inline v0_2 {
 

@@ -16,9 +16,6 @@
 #include <pthread.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -26,7 +23,6 @@
 
 #include "lib/concurrent/thread_number.h"
 #include "lib/filter/storage.h"
-#include "lib/place/memory_order.h"
 
 // Before each use of a thread_local variable of another file, C++ code checks whether its
 // constructor has to run. liburcu's variables are C and have no constructor: hence __thread.
@@ -89,7 +85,7 @@ class KnownThreads {
     const std::lock_guard lock(known.mutex_);
     std::vector<unsigned long*>& counts = known.counts_;
     // liburcu gives the count of a thread that has ended to another.
-    if (std::find(counts.begin(), counts.end(), section_count()) == counts.end()) {
+    if (std::ranges::find(counts, section_count()) == counts.end()) {
       counts.push_back(section_count());
     }
     is_known = true;
@@ -130,8 +126,7 @@ class KnownThreads {
 // That may be old, as with any interrupted thread: whoever waits looks at readers in both phases.
 class Section {
  public:
-  Section(const Section&) = delete;
-  Section& operator=(const Section&) = delete;
+  Section& operator=(Section&&) = delete;
 
   // Whether liburcu knows it as one of the calling thread, which has begun it: not any more when it
   // has unregistered the thread, at the thread's end.
@@ -233,8 +228,7 @@ class Uncancelled {
  public:
   Uncancelled() noexcept { (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
   ~Uncancelled() { (void)::pthread_setcancelstate(before_, &before_); }
-  Uncancelled(const Uncancelled&) = delete;
-  Uncancelled& operator=(const Uncancelled&) = delete;
+  Uncancelled& operator=(Uncancelled&&) = delete;
 
  private:
   int before_ = 0;

@@ -1,11 +1,5 @@
 #include "lib/file/file_format.h"
 
-#include <bit>
-#include <cstring>
-#include <memory>
-#include <type_traits>
-
-#include "lib/place/hash.h"
 #include "lib/place/little_endian.h"
 #include "nestline/format_error.h"
 
@@ -48,10 +42,6 @@ constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;  // as for Options::c
 
 constexpr const char* kCopyAgain = "; copy the file again or restore it";
 constexpr const char* kNotOurs = "; the file was not written by nestline, build it again";
-
-bool is_zero(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
-}
 
 Flaw cut_off(std::uint64_t file_bytes) {
   return {file_bytes, "the file ends within its header, after " + to_string(file_bytes) +
@@ -217,7 +207,7 @@ HeaderBytes encode_header(const FileHeader& header) {
   put(bytes, kSweptAt, header.swept);
   put(bytes, kTickAt, header.tick);
   const ChecksumBytes checksum = encode_checksum(std::span(bytes).first(kHeaderChecksumAt));
-  std::copy(checksum.begin(), checksum.end(), bytes.begin() + kHeaderChecksumAt);
+  std::ranges::copy(checksum, bytes.begin() + kHeaderChecksumAt);
   return bytes;
 }
 

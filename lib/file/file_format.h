@@ -10,18 +10,9 @@
 #ifndef NESTLINE_LIB_FILE_FILE_FORMAT_H_
 #define NESTLINE_LIB_FILE_FILE_FORMAT_H_
 
-#include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 
 #include "lib/kernels/kernels.h"
-#include "lib/place/aging.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
 #include "lib/place/shape.h"
 
 namespace nestline::inline v0_2 {

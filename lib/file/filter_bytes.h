@@ -2,22 +2,9 @@
 #ifndef NESTLINE_LIB_FILE_FILTER_BYTES_H_
 #define NESTLINE_LIB_FILE_FILTER_BYTES_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <memory_resource>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "lib/file/file_format.h"
 #include "lib/file/sources.h"
 #include "lib/filter/blocks.h"
-#include "lib/filter/storage.h"
-#include "nestline/format_error.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2 {
 

@@ -1,16 +1,12 @@
 // Filters to and from files, byte arrays, streams and callbacks, and the reading of files.
 // file_format.h documents what the bytes mean, replacement.h how a file is replaced.
-#include "nestline/io.h"
-
 #include <sys/stat.h>
 
 #include <istream>
 #include <ostream>
-#include <stdexcept>
 
 #include "lib/file/filter_bytes.h"
 #include "lib/file/replacement.h"
-#include "lib/file/sources.h"
 
 namespace nestline::inline v0_2 {
 namespace {
@@ -26,7 +22,7 @@ constexpr std::uint64_t kFirstBlocks = (std::uint64_t{16} << 20) / kBlockBytes;
 }  // namespace
 
 // Without O_NONBLOCK, opening a pipe would wait for a writer.
-FileSource::FileSource(const std::filesystem::path& path)
+RegularFile::RegularFile(const std::filesystem::path& path)
     : name_(path.string()), file_(path, O_RDONLY | O_NONBLOCK) {
   if (!file_.is_open()) fail(name_, errno);
   struct stat status {};
@@ -40,7 +36,7 @@ FileSource::FileSource(const std::filesystem::path& path)
   size_ = static_cast<std::uint64_t>(status.st_size);
 }
 
-void FileSource::read(std::uint64_t offset, std::span<std::byte> to) const {
+void RegularFile::read(std::uint64_t offset, std::span<std::byte> to) const {
   while (!to.empty()) {
     const auto count = uninterrupted([&] {
       return ::pread(file_.number(), to.data(), to.size(), static_cast<::off_t>(offset));
@@ -152,7 +148,7 @@ std::size_t read_some(std::istream& stream, std::span<std::byte> to) {
 
 Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind kind) {
   if (const auto* path = std::get_if<std::filesystem::path>(&from.from())) {
-    return read_filter(FileSource(*path), memory, kind);
+    return read_filter(RegularFile(*path), memory, kind);
   }
   if (const auto* bytes = std::get_if<std::span<const std::byte>>(&from.from())) {
     return read_filter(MemorySource("bytes", *bytes), memory, kind);

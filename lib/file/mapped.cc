@@ -1,8 +1,5 @@
 #include "lib/file/mapped.h"
 
-#include <stdexcept>
-#include <utility>
-
 #include "lib/file/filter_bytes.h"
 
 namespace nestline::inline v0_2::internal {
@@ -20,9 +17,9 @@ std::span<const std::byte> require_aligned(std::span<const std::byte> bytes) {
 }  // namespace
 
 Mapped::Mapped(const std::filesystem::path& path, Kind kind, Verify verify)
-    : Mapped(FileSource(path), path, kind, verify) {}
+    : Mapped(RegularFile(path), path, kind, verify) {}
 
-Mapped::Mapped(const FileSource& file, const std::filesystem::path& path, Kind kind, Verify verify)
+Mapped::Mapped(const RegularFile& file, const std::filesystem::path& path, Kind kind, Verify verify)
     // In this order: an empty file has no header, and cannot be mapped.
     : Mapped{read_header(file, kind), Storage::map(file.descriptor(), file.size(), path), path,
              verify} {}

@@ -2,21 +2,9 @@
 #ifndef NESTLINE_LIB_FILE_MAPPED_H_
 #define NESTLINE_LIB_FILE_MAPPED_H_
 
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <span>
-#include <vector>
-
 #include "lib/file/file_format.h"
 #include "lib/file/sources.h"
 #include "lib/filter/blocks.h"
-#include "lib/filter/storage.h"
-#include "lib/place/geometry.h"
-#include "nestline/format_error.h"
-#include "nestline/mapped_filter.h"
 
 namespace nestline::inline v0_2 {
 namespace internal {
@@ -65,7 +53,7 @@ class Mapped {
  private:
   enum class Verdict : std::uint8_t { unknown, good, damaged };
   static constexpr std::uint64_t kSectionBlocks = kSectionBytes / kBlockBytes;
-  Mapped(const FileSource& file, const std::filesystem::path& path, Kind kind, Verify verify);
+  Mapped(const RegularFile& file, const std::filesystem::path& path, Kind kind, Verify verify);
   Mapped(const FileHeader& header, Storage storage, const std::filesystem::path& name,
          Verify verify);
   bool check(std::uint64_t section) const noexcept;

@@ -1,14 +1,7 @@
 // The filter on a mapped file; see mapped_filter.h.
-#include "nestline/mapped_filter.h"
-
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "lib/file/filter_bytes.h"
 #include "lib/file/mapped.h"
 #include "lib/filter/batch.h"
-#include "lib/place/geometry.h"
 
 namespace nestline::inline v0_2 {
 namespace {

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <random>
-#include <string_view>
 
 #include "lib/file/sources.h"
 
@@ -60,8 +59,7 @@ class Replacement {
     }
   }
   ~Replacement() { remove(); }
-  Replacement(const Replacement&) = delete;
-  Replacement& operator=(const Replacement&) = delete;
+  Replacement& operator=(Replacement&&) = delete;
 
   void write(std::span<const std::byte> bytes) { write_all(file_, bytes, name_); }
 

@@ -2,8 +2,6 @@
 #ifndef NESTLINE_LIB_FILE_REPLACEMENT_H_
 #define NESTLINE_LIB_FILE_REPLACEMENT_H_
 
-#include <filesystem>
-
 #include "nestline/io.h"
 
 namespace nestline::inline v0_2 {

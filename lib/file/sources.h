@@ -8,13 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <span>
-#include <string>
 #include <system_error>
-#include <utility>
 
 #include "nestline/io.h"
 
@@ -39,10 +33,9 @@ class FileDescriptor {
   FileDescriptor(const std::filesystem::path& path, int flags, ::mode_t mode = 0)
       : number_(uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); })) {}
   ~FileDescriptor() { close(); }
-  FileDescriptor(const FileDescriptor&) = delete;
-  FileDescriptor& operator=(const FileDescriptor&) = delete;
+  FileDescriptor& operator=(FileDescriptor&&) = delete;
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
-  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] const int& number() const { return number_; }
   // False on an error. The file is closed in any case, even when a signal interrupts the call.
   bool close() {
     const int number = std::exchange(number_, -1);
@@ -55,10 +48,10 @@ class FileDescriptor {
 
 // A regular file. It is read with pread, not through a mapping: a file that is written to or
 // truncated meanwhile fails the checks, but cannot end the program.
-class FileSource {
+class RegularFile {
  public:
   // Throws std::system_error; FormatError if it is not a regular file.
-  explicit FileSource(const std::filesystem::path& path);
+  explicit RegularFile(const std::filesystem::path& path);
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] int descriptor() const { return file_.number(); }

@@ -3,25 +3,10 @@
 #ifndef NESTLINE_LIB_FILTER_BATCH_H_
 #define NESTLINE_LIB_FILTER_BATCH_H_
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <span>
 #include <stdexcept>
-#include <string>
-#include <type_traits>
-#include <variant>
 
 #include "lib/filter/blocks.h"
 #include "lib/filter/key_chunks.h"
-#include "lib/kernels/kernels.h"
-#include "lib/place/geometry.h"
-#include "nestline/filter.h"
-#include "nestline/internal/answers.h"
 
 namespace nestline::inline v0_2 {
 

@@ -2,23 +2,11 @@
 #ifndef NESTLINE_LIB_FILTER_BLOCKS_H_
 #define NESTLINE_LIB_FILTER_BLOCKS_H_
 
-#include <algorithm>
-#include <atomic>
-#include <cstdint>
-#include <filesystem>
 #include <memory>
-#include <memory_resource>
-#include <optional>
-#include <utility>
 
 #include "lib/filter/storage.h"
-#include "lib/kernels/kernels.h"
-#include "lib/place/geometry.h"
-#include "lib/place/hash.h"
-#include "lib/place/layout.h"
 #include "lib/place/shape.h"
 #include "lib/table/table.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2 {
 

@@ -3,7 +3,6 @@
 #define NESTLINE_LIB_FILTER_BULK_REST_H_
 
 #include <stdexcept>
-#include <string>
 #include <unordered_map>
 
 #include "lib/filter/bulk_block.h"

@@ -1,8 +1,5 @@
 // Filter: single keys, batches, and its properties.
-#include "nestline/filter.h"
-
 #include "lib/filter/batch.h"
-#include "lib/filter/blocks.h"
 #include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
 

@@ -1,15 +1,8 @@
 #include "lib/filter/growth.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <new>
-#include <span>
-#include <stdexcept>
-#include <string>
 
 #include "lib/filter/sizing.h"
-#include "lib/place/layout.h"
-#include "lib/table/table.h"
 
 namespace nestline::inline v0_2 {
 namespace {

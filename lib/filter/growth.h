@@ -6,15 +6,7 @@
 #ifndef NESTLINE_LIB_FILTER_GROWTH_H_
 #define NESTLINE_LIB_FILTER_GROWTH_H_
 
-#include <cstdint>
-#include <memory>
-#include <memory_resource>
-#include <string>
-#include <utility>
-
 #include "lib/filter/blocks.h"
-#include "lib/place/geometry.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2 {
 

@@ -8,16 +8,7 @@
 #ifndef NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
 #define NESTLINE_LIB_FILTER_KEY_CHUNKS_H_
 
-#include <algorithm>
-#include <array>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-
 #include "lib/kernels/kernels.h"
-#include "lib/place/hash.h"
-#include "nestline/keys.h"
 
 namespace nestline::inline v0_2 {
 

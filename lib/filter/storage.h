@@ -2,11 +2,8 @@
 #ifndef NESTLINE_LIB_FILTER_STORAGE_H_
 #define NESTLINE_LIB_FILTER_STORAGE_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <memory_resource>
-#include <span>
 #include <utility>
 
 #include "lib/place/layout.h"

@@ -1,11 +1,8 @@
 // Maplet: single pairs, growing, its properties, batches and files.
-#include "nestline/maplet.h"
-
 #include <cmath>
 
 #include "lib/file/filter_bytes.h"
 #include "lib/filter/batch.h"
-#include "lib/filter/growth.h"
 #include "lib/filter/sizing.h"
 #include "lib/maplet/maplet_state.h"
 

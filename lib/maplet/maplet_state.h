@@ -3,22 +3,8 @@
 #ifndef NESTLINE_LIB_MAPLET_MAPLET_STATE_H_
 #define NESTLINE_LIB_MAPLET_MAPLET_STATE_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <memory>
-#include <span>
-#include <stdexcept>
-#include <utility>
-#include <vector>
-
 #include "lib/concurrent/concurrent_state.h"
-#include "lib/filter/blocks.h"
 #include "lib/filter/key_chunks.h"
-#include "lib/kernels/kernels.h"
-#include "lib/place/layout.h"
-#include "lib/table/table.h"
 #include "nestline/maplet.h"
 
 namespace nestline::inline v0_2 {

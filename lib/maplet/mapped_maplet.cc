@@ -1,12 +1,7 @@
 // A maplet on a mapped file. Its lookups need neither locks nor sections. A filter answers "maybe"
 // for a damaged section; a maplet has no such answer, and throws.
-#include <optional>
-
 #include "lib/file/mapped.h"
-#include "lib/kernels/kernels.h"
 #include "lib/maplet/maplet_state.h"
-#include "lib/place/geometry.h"
-#include "nestline/maplet.h"
 
 namespace nestline::inline v0_2 {
 

@@ -1,13 +1,8 @@
 // Builds and batches of one filter on oneTBB's threads. Each piece of the keys is a batch of its
 // own.
-#include "nestline/parallel.h"
-
 #include <tbb/enumerable_thread_specific.h>
 
-#include <algorithm>
-#include <memory>
 #include <numeric>
-#include <vector>
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/filter/batch.h"

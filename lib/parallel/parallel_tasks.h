@@ -8,7 +8,6 @@
 #include <tbb/parallel_for.h>
 
 #include <atomic>
-#include <cstddef>
 
 #include "nestline/parallel.h"
 

@@ -46,6 +46,12 @@ void put(std::span<std::byte> bytes, std::size_t at, Number number) {
   }
 }
 
+// Whether all are 0: the first is, and each equals the one before it.
+inline bool is_zero(std::span<const std::byte> bytes) noexcept {
+  return bytes.empty() || (bytes[0] == std::byte{0} &&
+                           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
 }  // namespace nestline::inline v0_2
 
 #endif  // NESTLINE_LIB_PLACE_LITTLE_ENDIAN_H_

@@ -2,7 +2,6 @@
 
 #include <pybind11/numpy.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 

@@ -2,18 +2,9 @@
 #ifndef NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 #define NESTLINE_LIB_PYTHON_ARGUMENTS_H_
 
-#include <chrono>
-#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
-#include <optional>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "lib/python/buffer.h"
 #include "lib/python/key_batch.h"
 #include "nestline/filter.h"
 

@@ -2,11 +2,7 @@
 #ifndef NESTLINE_LIB_PYTHON_BUFFER_H_
 #define NESTLINE_LIB_PYTHON_BUFFER_H_
 
-#include <Python.h>
-#include <pybind11/pybind11.h>
-
 #include <bit>
-#include <cstddef>
 #include <string_view>
 #include <utility>
 

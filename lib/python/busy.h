@@ -27,8 +27,7 @@ class Box : public Zeroed {
  public:
   using Value = T;
   explicit Box(T&& value) : value_(std::move(value)) {}
-  Box(const Box&) = delete;
-  Box& operator=(const Box&) = delete;
+  Box& operator=(Box&&) = delete;
 
   // The T, for as long as this is there. Made and destroyed with the interpreter's lock held.
   class Use {
@@ -39,8 +38,7 @@ class Box : public Zeroed {
       (alone ? box.changing_ : box.looking_) += 1;
     }
     ~Use() { (alone_ ? box_.changing_ : box_.looking_) -= 1; }
-    Use(const Use&) = delete;
-    Use& operator=(const Use&) = delete;
+    Use& operator=(Use&&) = delete;
 
     T& operator*() const { return *box_.value_; }
     T* operator->() const { return &*box_.value_; }

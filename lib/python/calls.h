@@ -6,18 +6,8 @@
 
 #include <pybind11/numpy.h>
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "lib/python/arguments.h"
-#include "lib/python/busy.h"
-#include "lib/python/key_batch.h"
 #include "lib/python/one_key.h"
-#include "lib/python/released.h"
 
 namespace nestline::inline v0_2::python {
 

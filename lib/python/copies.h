@@ -5,8 +5,6 @@
 #ifndef NESTLINE_LIB_PYTHON_COPIES_H_
 #define NESTLINE_LIB_PYTHON_COPIES_H_
 
-#include <pybind11/pybind11.h>
-
 #include <memory>
 #include <type_traits>
 #include <utility>

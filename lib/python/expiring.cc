@@ -1,22 +1,12 @@
 // The class ExpiringFilter. With a window each call first moves time on to the present, mostly by
 // reading the clock; after a tick by a sweep of the memory, without the interpreter's lock.
-#include <pybind11/numpy.h>
-
-#include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <limits>
-#include <memory>
-#include <optional>
 #include <ranges>
-#include <stdexcept>
-#include <string>
-#include <utility>
 
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"
 #include "nestline/expiring_filter.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::python {
 namespace {

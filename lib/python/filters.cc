@@ -1,14 +1,6 @@
 // The classes Filter, ConcurrentFilter and MappedFilter, and filters in files.
-#include <algorithm>
-#include <string>
-#include <utility>
-
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"
-#include "nestline/concurrent_filter.h"
-#include "nestline/filter.h"
-#include "nestline/io.h"
-#include "nestline/mapped_filter.h"
 #include "nestline/parallel.h"
 
 namespace nestline::inline v0_2::python {

@@ -2,9 +2,7 @@
 // memory that it does not own, and needs no interpreter's lock.
 #include "lib/python/key_batch.h"
 
-#include <bit>
 #include <functional>
-#include <type_traits>
 
 #include "lib/python/one_key.h"
 #include "lib/python/utf8.h"
@@ -26,7 +24,7 @@ template <typename T>
 T loaded(const char* from, bool swapped) {
   std::array<char, sizeof(T)> bytes;
   std::memcpy(bytes.data(), from, sizeof(T));
-  if (swapped) std::reverse(bytes.begin(), bytes.end());
+  if (swapped) std::ranges::reverse(bytes);
   return std::bit_cast<T>(bytes);
 }
 

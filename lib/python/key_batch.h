@@ -7,15 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
-#include <memory>
-#include <optional>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "lib/python/buffer.h"
@@ -61,9 +52,7 @@ class StringArray : public Zeroed {
 // Keys that have to be converted. Needs no interpreter's lock.
 class KeySource {
  public:
-  KeySource() = default;
-  KeySource(const KeySource&) = delete;
-  KeySource& operator=(const KeySource&) = delete;
+  KeySource& operator=(KeySource&&) = delete;
   virtual ~KeySource() = default;
   virtual void convert(std::size_t first, std::span<std::uint64_t> to) const = 0;
   // The keys at these positions, which must be inside.

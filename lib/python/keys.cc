@@ -3,7 +3,6 @@
 
 #include "lib/python/arguments.h"
 #include "lib/python/bindings.h"
-#include "lib/python/key_batch.h"
 #include "lib/python/one_key.h"
 
 namespace nestline::inline v0_2::python {

@@ -1,11 +1,7 @@
 // The class Maplet: keys that carry values.
 #include "nestline/maplet.h"
 
-#include <pybind11/numpy.h>
 #include <pybind11/stl.h>
-
-#include <array>
-#include <string>
 
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"

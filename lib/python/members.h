@@ -2,15 +2,6 @@
 #ifndef NESTLINE_LIB_PYTHON_MEMBERS_H_
 #define NESTLINE_LIB_PYTHON_MEMBERS_H_
 
-#include <pybind11/pybind11.h>
-
-#include <cstddef>
-#include <functional>
-#include <span>
-#include <type_traits>
-#include <vector>
-
-#include "lib/python/arguments.h"
 #include "lib/python/calls.h"
 #include "lib/python/copies.h"
 #include "nestline/io.h"
@@ -38,34 +29,25 @@ void bind_figures(py::class_<Held>& type) {
       type.def_property_readonly(name, get, doc);
     }
   };
-  add("name", "Its name.", [](auto& one) -> decltype(one.name()) { return one.name(); });
-  add("parts", "How many parts it has.",
-      [](auto& one) -> decltype(one.parts()) { return one.parts(); });
-  add("fpr", "The rate asked for.", [](auto& one) -> decltype(one.fpr()) { return one.fpr(); });
-  add("capacity", "Keys that it promises to hold; of a ClusterFilter, as created.",
-      [](auto& one) -> decltype(one.capacity()) { return one.capacity(); });
-  add("max_capacity", "Up to how many keys it grows by itself; 0: it does not.",
-      [](auto& one) -> decltype(one.max_capacity()) { return one.max_capacity(); });
-  add("growth", "How often it has doubled.",
-      [](auto& one) -> decltype(one.growth()) { return one.growth(); });
-  add("life", "Ticks that a key lives at least.",
-      [](auto& one) -> decltype(one.life()) { return one.life(); });
-  add("slots", "Slots, each for one copy of a key. They are never all in use.",
-      [](auto& one) -> decltype(one.slots()) { return one.slots(); });
-  add("load_factor", "Share of the slots in use, by dead keys not yet swept too.",
-      [](auto& one) -> decltype(one.load_factor()) { return one.load_factor(); });
-  add("expected_fpr", "The false-positive rate at the present load and growth.",
-      [](auto& one) -> decltype(one.expected_fpr()) { return one.expected_fpr(); });
-  add("expected_false_candidates", "How many false candidates an absent key gets on average.",
-      [](auto& one) -> decltype(one.expected_false_candidates()) {
-        return one.expected_false_candidates();
-      });
-  add("bits", "Bits of a fingerprint.",
-      [](auto& one) -> decltype(one.bits()) { return one.bits(); });
-  add("seed", "The seed of the hash.",
-      [](auto& one) -> decltype(one.seed()) { return one.seed(); });
-  add("memory_bytes", "Bytes of memory, or of the mapped file.",
-      [](auto& one) -> decltype(one.memory_bytes()) { return one.memory_bytes(); });
+// The property has the name of the member.
+#define NESTLINE_FIGURE(name, doc) \
+  add(#name, doc, [](auto& one) -> decltype(one.name()) { return one.name(); })
+  NESTLINE_FIGURE(name, "Its name.");
+  NESTLINE_FIGURE(parts, "How many parts it has.");
+  NESTLINE_FIGURE(fpr, "The rate asked for.");
+  NESTLINE_FIGURE(capacity, "Keys that it promises to hold; of a ClusterFilter, as created.");
+  NESTLINE_FIGURE(max_capacity, "Up to how many keys it grows by itself; 0: it does not.");
+  NESTLINE_FIGURE(growth, "How often it has doubled.");
+  NESTLINE_FIGURE(life, "Ticks that a key lives at least.");
+  NESTLINE_FIGURE(slots, "Slots, each for one copy of a key. They are never all in use.");
+  NESTLINE_FIGURE(load_factor, "Share of the slots in use, by dead keys not yet swept too.");
+  NESTLINE_FIGURE(expected_fpr, "The false-positive rate at the present load and growth.");
+  NESTLINE_FIGURE(expected_false_candidates,
+                  "How many false candidates an absent key gets on average.");
+  NESTLINE_FIGURE(bits, "Bits of a fingerprint.");
+  NESTLINE_FIGURE(seed, "The seed of the hash.");
+  NESTLINE_FIGURE(memory_bytes, "Bytes of memory, or of the mapped file.");
+#undef NESTLINE_FIGURE
 }
 
 // What a member, or a function of the object, returns, with the interpreter's lock released.

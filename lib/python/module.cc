@@ -4,7 +4,6 @@
 #include <hwy/targets.h>
 
 #include <cstdlib>
-#include <cstring>
 #include <system_error>
 
 #include "lib/kernels/kernels.h"

@@ -2,12 +2,6 @@
 #ifndef NESTLINE_LIB_PYTHON_ONE_KEY_H_
 #define NESTLINE_LIB_PYTHON_ONE_KEY_H_
 
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-
 #include "lib/python/buffer.h"
 #include "lib/python/busy.h"
 #include "nestline/keys.h"
@@ -41,8 +35,7 @@ bool is_one_key(py::handle object);
 class OneKey {
  public:
   explicit OneKey(py::handle object);
-  OneKey(const OneKey&) = delete;
-  OneKey& operator=(const OneKey&) = delete;
+  OneKey& operator=(OneKey&&) = delete;
   // NOLINTNEXTLINE(google-explicit-constructor)
   operator Key() const { return key_; }
 
@@ -54,8 +47,7 @@ class OneKey {
 class Bytes {
  public:
   Bytes(py::handle object, const char* what);
-  Bytes(const Bytes&) = delete;
-  Bytes& operator=(const Bytes&) = delete;
+  Bytes& operator=(Bytes&&) = delete;
   // NOLINTNEXTLINE(google-explicit-constructor)
   operator std::string_view() const { return text_; }
 

@@ -56,8 +56,7 @@ class Released {
   Released() : state_(PyEval_SaveThread()) {}
   // Does nothing for few keys.
   explicit Released(std::size_t keys) : state_(keys > kFew ? PyEval_SaveThread() : nullptr) {}
-  Released(const Released&) = delete;
-  Released& operator=(const Released&) = delete;
+  Released& operator=(Released&&) = delete;
   ~Released() {
     if (state_ != nullptr) take();
   }
@@ -66,8 +65,7 @@ class Released {
   decltype(auto) call(Work&& work) const {
     struct Taken {
       explicit Taken(const Released& released) { released.take(); }
-      Taken(const Taken&) = delete;
-      Taken& operator=(const Taken&) = delete;
+      Taken& operator=(Taken&&) = delete;
       ~Taken() { (void)PyEval_SaveThread(); }
     };
     const Taken taken(*this);

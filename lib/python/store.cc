@@ -6,7 +6,6 @@
 
 #include "lib/python/bindings.h"
 #include "lib/python/members.h"
-#include "lib/python/one_key.h"
 
 namespace nestline::inline v0_2::python {
 namespace {

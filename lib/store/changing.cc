@@ -2,9 +2,7 @@
 // finds nothing to change waits for the disk too: what it saw may not be there yet. What can fail
 // comes before the record is in the log, except syncing: the checks, finding the key, and memory
 // for the index. So a change that throws has not been made.
-#include <algorithm>
 #include <unordered_map>
-#include <utility>
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/manifests.h"

@@ -1,12 +1,5 @@
 #include "lib/store/checkpoint.h"
 
-#include <algorithm>
-#include <array>
-#include <cstring>
-#include <memory>
-#include <system_error>
-
-#include "lib/place/little_endian.h"
 #include "lib/store/digest.h"
 #include "lib/store/test_switches.h"
 

@@ -9,10 +9,6 @@
 //   4. The file goes after the next checkpoint, so that none points to a missing file. When a copy
 //      finds no room, the checkpoint comes at once, or the old one goes. So one file's room is
 //      enough for any number of files; one that needs more waits for those that need less.
-#include <algorithm>
-#include <exception>
-#include <system_error>
-
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"

@@ -5,9 +5,6 @@
 #define NESTLINE_LIB_STORE_COUNTERS_H_
 
 #include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
 
 #include "lib/concurrent/thread_number.h"
 #include "nestline/internal/home.h"

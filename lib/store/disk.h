@@ -82,7 +82,7 @@ class Disk {
 
   [[nodiscard]] bool has(std::string_view name) const {
     const std::vector<std::string> all = names();
-    return std::find(all.begin(), all.end(), name) != all.end();
+    return std::ranges::find(all, name) != all.end();
   }
   // False: it is not there. Another thread may remove it, too.
   bool remove_if_there(std::string_view name) {

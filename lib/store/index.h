@@ -6,14 +6,9 @@
 #define NESTLINE_LIB_STORE_INDEX_H_
 
 #include <algorithm>
-#include <array>
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <shared_mutex>
-#include <utility>
-#include <vector>
 
 #include "nestline/maplet.h"
 
@@ -62,7 +57,7 @@ class Index {
     }
     if (overflow.is_empty()) return false;
     const std::vector<std::uint64_t> more = overflow.find(hash);
-    return std::any_of(more.begin(), more.end(), with);
+    return std::ranges::any_of(more, with);
   }
 
   [[nodiscard]] bool contains(std::uint64_t hash, std::uint64_t address) const {

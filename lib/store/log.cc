@@ -1,12 +1,7 @@
 #include "lib/store/log.h"
 
-#include <algorithm>
-#include <cstring>
-#include <system_error>
-
 #include "lib/store/checkpoint.h"
 #include "lib/store/test_switches.h"
-#include "nestline/store.h"
 
 namespace nestline::inline v0_2 {
 namespace {
@@ -84,7 +79,7 @@ std::vector<std::uint64_t> Log::listed(std::span<const std::uint64_t> gone) cons
   std::vector<std::uint64_t> numbers;
   for (const std::shared_ptr<Segment>& segment : table_.list()) {
     const std::uint64_t number = segment->header.number;
-    if (std::find(gone.begin(), gone.end(), number) == gone.end()) numbers.push_back(number);
+    if (std::ranges::find(gone, number) == gone.end()) numbers.push_back(number);
   }
   return numbers;
 }

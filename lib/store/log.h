@@ -10,19 +10,8 @@
 #ifndef NESTLINE_LIB_STORE_LOG_H_
 #define NESTLINE_LIB_STORE_LOG_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include "lib/store/disk.h"
-#include "lib/store/log_format.h"
-#include "lib/store/segment_table.h"
 #include "lib/store/sync_queue.h"
 
 namespace nestline::inline v0_2 {
@@ -73,8 +62,7 @@ class Log {
    public:
     Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what);
     ~Batch();
-    Batch(const Batch&) = delete;
-    Batch& operator=(const Batch&) = delete;
+    Batch& operator=(Batch&&) = delete;
     void commit();
 
    private:
@@ -101,8 +89,7 @@ class Log {
   // Appends the mark that is due, and cuts off what the newest file was lengthened by.
   void close() noexcept;
   ~Log() { close(); }
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
+  Log& operator=(Log&&) = delete;
 
  private:
   // Throws std::system_error if so many bytes more leave too little room.

@@ -1,5 +1,3 @@
-#include <exception>
-
 #include "lib/store/log.h"
 
 namespace nestline::inline v0_2 {

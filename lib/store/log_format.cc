@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstring>
 
 #include "lib/store/digest.h"
 
@@ -68,17 +67,13 @@ std::optional<Record> read_record(std::span<const std::byte> rest,
       !has_checksum(rest.data(), *record, place)) {
     return std::nullopt;
   }
-  const std::size_t end = bytes_of(*record);
-  for (std::size_t at = kRecordHeaderBytes + record->key.size() + record->value.size(); at < end;
-       ++at) {
-    if (rest[at] != std::byte{0}) return std::nullopt;
-  }
-  return record;
+  const std::size_t used = kRecordHeaderBytes + record->key.size() + record->value.size();
+  return is_zero(rest.subspan(used, bytes_of(*record) - used)) ? record : std::nullopt;
 }
 
 void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
                            const SegmentHeader& header) noexcept {
-  std::fill(to.begin(), to.end(), std::byte{0});
+  std::ranges::fill(to, std::byte{0});
   std::memcpy(to.data(), kSegmentMagic.data(), kSegmentMagic.size());
   put<std::uint32_t>(to, 8, kStoreFormatVersion);
   put(to, 16, header.store_id);
@@ -132,14 +127,8 @@ std::vector<std::uint64_t> segment_numbers(std::span<const std::string> names) {
   for (const std::string& name : names) {
     if (const auto number = segment_number(name)) numbers.push_back(*number);
   }
-  std::sort(numbers.begin(), numbers.end());
+  std::ranges::sort(numbers);
   return numbers;
-}
-
-bool is_zero(std::span<const std::byte> bytes) noexcept {
-  // Bytes that all equal their neighbours, the first of which is zero.
-  return bytes.empty() || (bytes[0] == std::byte{0} &&
-                           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
 std::string encode_two_numbers(const TwoNumbers& numbers) {

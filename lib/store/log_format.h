@@ -6,10 +6,8 @@
 #ifndef NESTLINE_LIB_STORE_LOG_FORMAT_H_
 #define NESTLINE_LIB_STORE_LOG_FORMAT_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -174,7 +172,6 @@ inline constexpr std::string_view kNewEndName = "end.new";
 std::string segment_name(std::uint64_t number);
 std::optional<std::uint64_t> segment_number(std::string_view name) noexcept;
 std::vector<std::uint64_t> segment_numbers(std::span<const std::string> names);  // of all; sorted
-bool is_zero(std::span<const std::byte> bytes) noexcept;
 
 // A place in the log: everything before it has been written.
 struct LogPosition {

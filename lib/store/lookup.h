@@ -2,25 +2,10 @@
 #ifndef NESTLINE_LIB_STORE_LOOKUP_H_
 #define NESTLINE_LIB_STORE_LOOKUP_H_
 
-#include <array>
-#include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <cstring>
 #include <exception>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
-#include "lib/store/disk.h"
 #include "lib/store/index.h"
-#include "lib/store/log_format.h"
 #include "lib/store/segment_reader.h"
-#include "lib/store/segment_table.h"
-#include "nestline/internal/home.h"
-#include "nestline/store.h"
 
 namespace nestline::inline v0_2 {
 

@@ -1,8 +1,5 @@
 // Opening, following the log, and closing; the folder: whether it is a store, and who may write.
-#include <algorithm>
-#include <array>
 #include <random>
-#include <system_error>
 
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"

@@ -1,7 +1,5 @@
 // Lookups of one key and of many, iteration, and statistics. Of many keys, a chunk is looked up as
 // a batch, and records while later ones are on their way.
-#include <algorithm>
-
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/manifests.h"
 #include "lib/store/state.h"
@@ -40,7 +38,7 @@ void read_cold(const ColdReads& reads, const SegmentTable& table,
   };
   if (!reads.looks_cold(addresses.size(), range_of)) return;
   std::vector<std::uint64_t> sorted(addresses.begin(), addresses.end());
-  std::sort(sorted.begin(), sorted.end());
+  std::ranges::sort(sorted);
   std::vector<ColdReads::Range> ranges;
   std::vector<std::shared_ptr<const int>> files;  // of the ranges
   const Segment* last = nullptr;

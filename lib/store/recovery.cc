@@ -1,19 +1,14 @@
 #include "lib/store/recovery.h"
 
-#include <algorithm>
-#include <map>
-#include <system_error>
-
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/replay.h"
-#include "lib/store/segment_reader.h"
 
 namespace nestline::inline v0_2 {
 namespace {
 
 bool contains(const std::vector<std::uint64_t>& numbers, std::uint64_t number) {
-  return std::binary_search(numbers.begin(), numbers.end(), number);
+  return std::ranges::binary_search(numbers, number);
 }
 
 class Recovery {
@@ -178,7 +173,7 @@ class Recovery {
       numbers_ = segment_numbers(disk_.names());
       drop_half_made();
     }
-    const auto next = std::upper_bound(numbers_.begin(), numbers_.end(), number);
+    const auto next = std::ranges::upper_bound(numbers_, number);
     if (next == numbers_.end()) return std::nullopt;
     if (is_following_ && *next != number + 1) throw_vanished(number + 1);  // compacted already
     return *next;

@@ -10,15 +10,7 @@
 #ifndef NESTLINE_LIB_STORE_RECOVERY_H_
 #define NESTLINE_LIB_STORE_RECOVERY_H_
 
-#include <cstdint>
-#include <memory>
-#include <string_view>
-#include <vector>
-
-#include "lib/store/disk.h"
-#include "lib/store/log_format.h"
 #include "lib/store/lookup.h"
-#include "nestline/store.h"
 
 namespace nestline::inline v0_2 {
 

@@ -2,14 +2,10 @@
 // the log, as by a compaction: the records that count, and tombstones, so that older values stay
 // hidden. Then the list leaves the files out, and they get other names. The next repair copies
 // again after one that was interrupted.
-#include <algorithm>
-
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/log.h"
 #include "lib/store/recovery.h"
-#include "lib/store/segment_reader.h"
 #include "lib/store/survey.h"
-#include "lib/store/sync_queue.h"
 
 namespace nestline::inline v0_2 {
 namespace {

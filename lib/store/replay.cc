@@ -1,8 +1,5 @@
 #include "lib/store/replay.h"
 
-#include <algorithm>
-#include <utility>
-
 namespace nestline::inline v0_2 {
 
 void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t bytes) {

@@ -3,13 +3,6 @@
 #ifndef NESTLINE_LIB_STORE_REPLAY_H_
 #define NESTLINE_LIB_STORE_REPLAY_H_
 
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
-
-#include "lib/store/log_format.h"
 #include "lib/store/lookup.h"
 
 namespace nestline::inline v0_2 {

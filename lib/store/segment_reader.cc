@@ -1,11 +1,6 @@
 #include "lib/store/segment_reader.h"
 
-#include <algorithm>
-#include <array>
-#include <utility>
-
 #include "lib/store/digest.h"
-#include "nestline/store.h"
 
 namespace nestline::inline v0_2 {
 namespace {
@@ -88,7 +83,7 @@ std::string shown(std::string_view key) {
   constexpr std::size_t kMax = 64;
   std::string text(key.substr(0, kMax));
   const auto is_hidden = [](char each) { return each < ' ' || each > '~'; };
-  std::replace_if(text.begin(), text.end(), is_hidden, '?');
+  std::ranges::replace_if(text, is_hidden, '?');
   return "'" + text + (key.size() > kMax ? "...'" : "'");
 }
 

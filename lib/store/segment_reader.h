@@ -11,16 +11,6 @@
 #ifndef NESTLINE_LIB_STORE_SEGMENT_READER_H_
 #define NESTLINE_LIB_STORE_SEGMENT_READER_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
-#include "lib/store/disk.h"
-#include "lib/store/log_format.h"
 #include "lib/store/segment_table.h"
 
 namespace nestline::inline v0_2 {

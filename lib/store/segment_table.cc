@@ -10,7 +10,7 @@ void SegmentTable::add(std::shared_ptr<Segment> segment, std::optional<std::uint
   const std::lock_guard lock(mutex_);
   std::size_t place = slot.value_or(0);
   if (!slot) {
-    const auto free = std::find(by_slot_.begin(), by_slot_.end(), nullptr);
+    const auto free = std::ranges::find(by_slot_, nullptr);
     place = static_cast<std::size_t>(free - by_slot_.begin());
   }
   if (place >= format_.slots() || (place < by_slot_.size() && by_slot_[place] != nullptr)) {
@@ -28,7 +28,7 @@ void SegmentTable::add(std::shared_ptr<Segment> segment, std::optional<std::uint
 std::uint64_t SegmentTable::free_slots() const {
   const std::lock_guard lock(mutex_);
   return format_.slots() - by_slot_.size() +
-         static_cast<std::uint64_t>(std::count(by_slot_.begin(), by_slot_.end(), nullptr));
+         static_cast<std::uint64_t>(std::ranges::count(by_slot_, nullptr));
 }
 
 void SegmentTable::retire(const Segment& segment) {

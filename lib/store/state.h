@@ -10,26 +10,12 @@
 #ifndef NESTLINE_LIB_STORE_STATE_H_
 #define NESTLINE_LIB_STORE_STATE_H_
 
-#include <atomic>
-#include <condition_variable>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <mutex>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "lib/store/cold_reads.h"
 #include "lib/store/counters.h"
-#include "lib/store/disk.h"
 #include "lib/store/log.h"
 #include "lib/store/lookup.h"
-#include "lib/store/sync_queue.h"
-#include "nestline/store.h"
 
 namespace nestline::inline v0_2 {
 

@@ -1,12 +1,5 @@
 #include "lib/store/survey.h"
 
-#include <algorithm>
-#include <array>
-#include <map>
-#include <system_error>
-#include <utility>
-
-#include "lib/place/little_endian.h"
 #include "lib/store/recovery.h"
 
 namespace nestline::inline v0_2 {
@@ -34,7 +27,7 @@ Survey::Survey(Disk& disk, bool keeps_all)
     return;
   }
   const auto is_lost = [](const File& file) { return file.segment == nullptr; };
-  if (std::all_of(files_.begin(), files_.end(), is_lost)) return;
+  if (std::ranges::all_of(files_, is_lost)) return;
   std::uint64_t limit = kMinLimit;
   std::uint64_t bytes = 0;
   for (const File& file : files_) {
@@ -90,8 +83,7 @@ void Survey::open_files() {
       ids_.push_back(get<std::uint64_t>(read, kIdAt));
     }
   }
-  std::stable_sort(ids_.begin(), ids_.end(),
-                   [&](std::uint64_t a, std::uint64_t b) { return votes[a] > votes[b]; });
+  std::ranges::stable_sort(ids_, std::greater(), [&](std::uint64_t id) { return votes[id]; });
   ids_.erase(std::unique(ids_.begin(), ids_.end()), ids_.end());
   for (const std::uint64_t number : numbers) {
     files_.push_back(open_file(number));
@@ -156,7 +148,7 @@ void Survey::choose_files() {
   }
   if (list) {
     const auto counts = [&](std::uint64_t number) {
-      return number >= written_in || std::binary_search(list->begin(), list->end(), number);
+      return number >= written_in || std::ranges::binary_search(*list, number);
     };
     for (const std::uint64_t number : *list) missing.insert(number);
     for (const File& file : files_) {
@@ -235,8 +227,7 @@ void Survey::scan(const File& file, bool is_newest) {
 }
 
 bool Survey::is_renewed(const LogPosition& from) const {
-  const auto next = std::find_if(files_.begin(), files_.end(),
-                                 [&](const File& each) { return each.number == from.segment + 1; });
+  const auto next = std::ranges::find(files_, from.segment + 1, &File::number);
   return next != files_.end() && next->has_header && next->segment != nullptr &&
          nestline::is_renewed(disk_, from);
 }

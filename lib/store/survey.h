@@ -4,22 +4,10 @@
 #ifndef NESTLINE_LIB_STORE_SURVEY_H_
 #define NESTLINE_LIB_STORE_SURVEY_H_
 
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "lib/store/checkpoint.h"
-#include "lib/store/disk.h"
-#include "lib/store/log_format.h"
-#include "lib/store/lookup.h"
 #include "lib/store/replay.h"
-#include "lib/store/segment_reader.h"
-#include "lib/store/segment_table.h"
-#include "nestline/store.h"
 
 namespace nestline::inline v0_2 {
 

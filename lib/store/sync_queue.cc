@@ -1,10 +1,8 @@
 #include "lib/store/sync_queue.h"
 
 #include <new>
-#include <utility>
 
 #include "lib/store/test_switches.h"
-#include "nestline/store.h"
 
 namespace nestline::inline v0_2 {
 void SyncQueue::begin(std::shared_ptr<Segment> segment, const LogPosition& position,

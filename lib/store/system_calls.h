@@ -2,20 +2,13 @@
 #ifndef NESTLINE_LIB_STORE_SYSTEM_CALLS_H_
 #define NESTLINE_LIB_STORE_SYSTEM_CALLS_H_
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 #include <atomic>
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <system_error>
 
+#include "lib/file/sources.h"
 #include "lib/store/disk.h"
 #include "lib/store/log_format.h"
 
@@ -28,7 +21,7 @@ inline constexpr std::uint64_t kPage = std::uint64_t{64} << 10;     // a multipl
 inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;  // where windows begin
 
 [[noreturn]] inline void refuse(const fs::path& path, int error = errno) {
-  throw std::system_error(error, std::generic_category(), path.string());
+  fail(path.string(), error);
 }
 
 inline std::uint64_t longest_file() {
@@ -43,30 +36,13 @@ inline Disk::Room room_of(const struct statvfs& facts) {
   return {facts.f_bavail * facts.f_frsize, facts.f_blocks * facts.f_frsize, longest_file()};
 }
 
-// Repeats a call that a signal interrupts.
-template <typename Call>
-auto persistently(Call&& call) {
-  for (;;) {
-    const auto result = call();
-    if (result >= 0 || errno != EINTR) return result;
-  }
-}
-
-class OpenFile {
+class OpenFile : public FileDescriptor {
  public:
-  OpenFile(const fs::path& path, int flags)
-      : number_(persistently([&] { return ::open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
-    if (number_ >= 0) return;
+  OpenFile(const fs::path& path, int flags) : FileDescriptor(path, flags, 0666) {
+    if (is_open()) return;
     if (errno == ENOSPC || errno == EDQUOT) throw_no_room(path, kStep, errno);
     refuse(path);
   }
-  ~OpenFile() { ::close(number_); }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  [[nodiscard]] const int& number() const { return number_; }
-
- private:
-  int number_;
 };
 
 // One of the descriptors that this process keeps or borrows for reading ahead, if at most 1 /

@@ -13,11 +13,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <cstring>
 #include <mutex>
-#include <optional>
-#include <utility>
 
 #include "lib/store/system_calls.h"
 
@@ -60,7 +56,7 @@ class SystemFile final : public DiskFile {
     }
     std::size_t done = 0;
     while (done < to.size()) {
-      const auto count = persistently([&] {
+      const auto count = uninterrupted([&] {
         return ::pread(held.file->number(), to.data() + done, to.size() - done,
                        static_cast<::off_t>(offset + done));
       });
@@ -79,7 +75,7 @@ class SystemFile final : public DiskFile {
       return;
     }
     while (!from.empty()) {
-      const auto count = persistently([&] {
+      const auto count = uninterrupted([&] {
         return ::pwrite(file_->number(), from.data(), from.size(), static_cast<::off_t>(offset));
       });
       if (count <= 0) fail_write(from.size(), count < 0 ? errno : EIO);
@@ -108,7 +104,7 @@ class SystemFile final : public DiskFile {
   }
 
   void truncate(std::uint64_t size) override {
-    if (persistently([&] { return ::ftruncate(file_->number(), static_cast<::off_t>(size)); }) !=
+    if (uninterrupted([&] { return ::ftruncate(file_->number(), static_cast<::off_t>(size)); }) !=
         0) {
       refuse(path_);
     }
@@ -118,7 +114,7 @@ class SystemFile final : public DiskFile {
   void sync() override {
     const Held held = hold();
     if (held.file == nullptr) return;
-    if (persistently([&] { return ::fdatasync(held.file->number()); }) != 0) refuse(path_);
+    if (uninterrupted([&] { return ::fdatasync(held.file->number()); }) != 0) refuse(path_);
   }
 
   // Pages that have no content yet are filled with zeros, which takes a writer longer than to write
@@ -245,7 +241,7 @@ class SystemFile final : public DiskFile {
     while (true) {
       const std::uint64_t to =
           ahead < kStep ? end : std::min({step_end + ahead - kStep, most_, longest_});
-      const int result = persistently([&] {
+      const int result = uninterrupted([&] {
         return ::fallocate(file_->number(), 0, static_cast<::off_t>(room_),
                            static_cast<::off_t>(to - room_));
       });
@@ -324,7 +320,7 @@ class SystemDisk final : public Disk {
     const std::lock_guard lock(mutex_);
     if (!open_folder_) open_folder_.emplace(folder_, O_RDONLY | O_DIRECTORY);
     // Some file systems cannot, and need not.
-    if (persistently([&] { return ::fsync(open_folder_->number()); }) != 0 && errno != EINVAL) {
+    if (uninterrupted([&] { return ::fsync(open_folder_->number()); }) != 0 && errno != EINVAL) {
       refuse(folder_);
     }
   }
@@ -332,7 +328,7 @@ class SystemDisk final : public Disk {
   std::unique_ptr<Lock> lock() override {
     auto lock = std::make_unique<FileLock>(path_of("lock"));
     const int file = lock->file.number();
-    if (persistently([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) != 0) {
+    if (uninterrupted([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) != 0) {
       if (errno != EWOULDBLOCK) refuse(path_of("lock"));
       return nullptr;
     }

@@ -1,9 +1,6 @@
 // What the store does by itself, in two threads: one syncs the log while it grows and after an
 // interval, the other prefaults it, saves the index, compacts, and makes a new index. An error ends
 // the round only: stats() names it, and the next change that needs the disk meets it.
-#include <algorithm>
-#include <chrono>
-
 #include "lib/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"

@@ -1,12 +1,9 @@
 // What the commands of nestline cluster share: connection options, password, wording of errors.
 #include <cstdlib>
 #include <new>
-#include <stdexcept>
-#include <utility>
 
 #include "lib/command/cluster/commands.h"
 #include "lib/command/io/errors.h"
-#include "lib/command/io/input_file.h"
 
 namespace nestline::inline v0_2::command {
 namespace {

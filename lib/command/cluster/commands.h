@@ -3,8 +3,6 @@
 #ifndef NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_CLUSTER_COMMANDS_H_
 
-#include <string>
-
 #include "lib/command/io/command.h"
 #include "nestline/cluster.h"
 

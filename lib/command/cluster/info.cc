@@ -1,9 +1,6 @@
 // nestline cluster info. The names in the JSON object are part of the interface: they never change.
 #include <cinttypes>
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <vector>
 
 #include "lib/command/cluster/commands.h"
 #include "lib/command/io/errors.h"

@@ -1,12 +1,4 @@
 // nestline cluster add, query and remove: each batch of lines to all servers at once.
-#include <algorithm>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "lib/command/cluster/commands.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/progress.h"
@@ -70,10 +62,8 @@ std::size_t change(const InCluster& place, const LineReader& reader, Keys batch,
 class Refusals {
  public:
   void note(std::span<const Outcome> outcomes) {
-    full_ +=
-        static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::full));
-    copies_ +=
-        static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::copies));
+    full_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::full));
+    copies_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::copies));
   }
 
   // The exit status, after the message. Without room, some refused keys seem present by chance.

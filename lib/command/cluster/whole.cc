@@ -1,8 +1,5 @@
 // nestline cluster create, push, pull, merge and drop: what concerns a logical filter as a whole.
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <system_error>
 
 #include "lib/command/cluster/commands.h"
 #include "lib/command/io/errors.h"

@@ -6,18 +6,12 @@
 #include <tbb/global_control.h>
 
 #include <limits>
-#include <memory>
 #include <new>
-#include <optional>
-#include <stdexcept>
 
 #include "lib/command/filter/commands.h"
 #include "lib/command/filter/hash_store.h"
-#include "lib/command/filter/inserter.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
-#include "lib/command/io/progress.h"
-#include "nestline/io.h"
 #include "nestline/parallel.h"
 
 namespace nestline::inline v0_2::command {

@@ -1,16 +1,10 @@
 // What the commands share, and nestline query and verify, which look up keys.
 #include "lib/command/filter/commands.h"
 
-#include <memory>
-#include <span>
-#include <string_view>
-
 #include "lib/command/io/errors.h"
-#include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/io/query_lines.h"
 #include "lib/command/uniq/state.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::command {
 namespace {

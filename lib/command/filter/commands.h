@@ -2,10 +2,7 @@
 #ifndef NESTLINE_LIB_COMMAND_FILTER_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_FILTER_COMMANDS_H_
 
-#include <string>
-
 #include "lib/command/io/command.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2::command {
 

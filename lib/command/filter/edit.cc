@@ -3,20 +3,15 @@
 // out has no copy in the filter: removing it would take the copy of a line that looks the same.
 // --left-out makes the two exact opposites: add writes these lines to a file, before it replaces
 // the filter, and remove passes over as many lines as the file has.
-#include <filesystem>
-#include <string_view>
-#include <system_error>
 #include <unordered_map>
 
 #include "lib/command/filter/commands.h"
 #include "lib/command/filter/inserter.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/file_lock.h"
-#include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/io/query_lines.h"
 #include "lib/file/replacement.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::command {
 namespace {

@@ -1,9 +1,5 @@
 #include "lib/command/filter/hash_store.h"
 
-#include <algorithm>
-#include <cstddef>
-#include <utility>
-
 namespace nestline::inline v0_2::command {
 namespace {
 

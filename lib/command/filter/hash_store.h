@@ -3,14 +3,8 @@
 #ifndef NESTLINE_LIB_COMMAND_FILTER_HASH_STORE_H_
 #define NESTLINE_LIB_COMMAND_FILTER_HASH_STORE_H_
 
-#include <cstdint>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "lib/command/filter/inserter.h"
 #include "lib/command/io/progress.h"
-#include "nestline/keys.h"
 
 namespace nestline::inline v0_2::command {
 

@@ -1,17 +1,11 @@
 // nestline info: reads the header and a sample of the blocks, and a state of nestline uniq as a
 // whole. The names in the JSON object are part of the interface.
-#include <algorithm>
-#include <filesystem>
-#include <memory>
-#include <optional>
-
 #include "lib/command/filter/commands.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/io/report.h"
 #include "lib/command/uniq/state.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::command {
 namespace {

@@ -1,17 +1,11 @@
 // nestline merge: merges each further filter into the first. Of filters that were built alike, the
 // smaller is grown first; both grow when their keys do not fit and the first was built to grow.
 // What cannot be merged is found before anything is written; the result may replace an input.
-#include <cstdint>
-#include <memory>
-#include <stdexcept>
-#include <utility>
-
 #include "lib/command/filter/commands.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/file_lock.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::command {
 namespace {

@@ -1,7 +1,5 @@
 #include "lib/command/io/command.h"
 
-#include <algorithm>
-#include <array>
 #include <charconv>
 
 #include "lib/command/io/errors.h"
@@ -104,7 +102,7 @@ Read bits(int& into) {
   return [&into](const std::string& name, const std::string& text) {
     const auto value = parse_whole<int>(text);
     constexpr std::array kWidths = {8, 9, 10, 12, 16};
-    if (!value || std::find(kWidths.begin(), kWidths.end(), *value) == kWidths.end()) {
+    if (!value || std::ranges::find(kWidths, *value) == kWidths.end()) {
       refuse(name, "8, 9, 10, 12 or 16", text);
     }
     into = *value;

@@ -5,13 +5,6 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 #define NESTLINE_LIB_COMMAND_IO_COMMAND_H_
 
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
-#include <variant>
-#include <vector>
-
 #include "lib/command/io/line_reader.h"
 
 namespace nestline::inline v0_2::command {

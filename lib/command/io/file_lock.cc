@@ -1,11 +1,7 @@
 #include "lib/command/io/file_lock.h"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
 
 namespace nestline::inline v0_2::command {
 namespace {
@@ -21,21 +17,12 @@ bool is_current(int descriptor, const std::string& file) {
 }  // namespace
 
 FileLock::FileLock(const std::string& file) {
-  while (true) {
+  do {
     // Without O_NONBLOCK, opening a named pipe would wait for a writer.
-    descriptor_ = ::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (descriptor_ < 0) return;
-    int result = 0;
-    do {
-      result = ::flock(descriptor_, LOCK_EX);
-    } while (result != 0 && errno == EINTR);
-    if (result != 0 || is_current(descriptor_, file)) return;
-    ::close(descriptor_);
-  }
-}
-
-FileLock::~FileLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+    file_.emplace(file, O_RDONLY | O_NONBLOCK);
+    if (!file_->is_open()) return;
+  } while (uninterrupted([&] { return ::flock(file_->number(), LOCK_EX); }) == 0 &&
+           !is_current(file_->number(), file));
 }
 
 }  // namespace nestline::inline v0_2::command

@@ -5,7 +5,7 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_FILE_LOCK_H_
 #define NESTLINE_LIB_COMMAND_IO_FILE_LOCK_H_
 
-#include <string>
+#include "lib/file/sources.h"
 
 namespace nestline::inline v0_2::command {
 
@@ -13,12 +13,9 @@ class FileLock {
  public:
   /// A file that cannot be opened is not locked; the load that follows reports the error.
   explicit FileLock(const std::string& file);
-  ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
 
  private:
-  int descriptor_ = -1;
+  std::optional<FileDescriptor> file_;
 };
 
 }  // namespace nestline::inline v0_2::command

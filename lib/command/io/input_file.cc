@@ -1,11 +1,6 @@
 #include "lib/command/io/input_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
 
 #include "lib/command/io/errors.h"
 
@@ -29,15 +24,9 @@ std::optional<std::uint64_t> bytes_of(const std::string& input) {
 InputFile::InputFile(const std::string& name)
     : name_(name == "-" ? "standard input" : name), descriptor_(STDIN_FILENO) {
   if (name == "-") return;
-  do {
-    descriptor_ = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
-  } while (descriptor_ < 0 && errno == EINTR);
+  descriptor_ = file_.emplace(name, O_RDONLY).number();
   if (descriptor_ < 0) throw CommandError(name_, error_text(errno));
   static_cast<void>(::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL));  // a hint
-}
-
-InputFile::~InputFile() {
-  if (descriptor_ != STDIN_FILENO) ::close(descriptor_);
 }
 
 std::size_t InputFile::read(std::span<char> to) {
@@ -69,10 +58,7 @@ bool InputFile::fill() {
 }
 
 std::size_t InputFile::read_through(std::span<char> to) {
-  ssize_t got = 0;
-  do {
-    got = ::read(descriptor_, to.data(), to.size());
-  } while (got < 0 && errno == EINTR);
+  const auto got = uninterrupted([&] { return ::read(descriptor_, to.data(), to.size()); });
   if (got < 0) throw CommandError(name_, error_text(errno));
   read_ += static_cast<std::uint64_t>(got);
   return static_cast<std::size_t>(got);

@@ -2,12 +2,7 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_INPUT_FILE_H_
 #define NESTLINE_LIB_COMMAND_IO_INPUT_FILE_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
+#include "lib/file/sources.h"
 
 namespace nestline::inline v0_2::command {
 
@@ -15,9 +10,6 @@ namespace nestline::inline v0_2::command {
 class InputFile {
  public:
   explicit InputFile(const std::string& name);
-  ~InputFile();
-  InputFile(const InputFile&) = delete;
-  InputFile& operator=(const InputFile&) = delete;
 
   /// Fills the front of `to` and returns the number of bytes; 0 only at the end.
   std::size_t read(std::span<char> to);
@@ -40,6 +32,7 @@ class InputFile {
   bool fill();
 
   std::string name_;
+  std::optional<FileDescriptor> file_;  // none: standard input
   int descriptor_;
   std::unique_ptr<char[]> buffer_;  // made when it is needed
   std::size_t begin_ = 0;

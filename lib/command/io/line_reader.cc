@@ -2,9 +2,7 @@
 
 #include <poll.h>
 
-#include <array>
 #include <bit>
-#include <cerrno>
 #include <cstring>
 #include <new>
 

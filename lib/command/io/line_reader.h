@@ -12,15 +12,6 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_LINE_READER_H_
 #define NESTLINE_LIB_COMMAND_IO_LINE_READER_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 #include "lib/command/io/input_file.h"
 
 namespace nestline::inline v0_2::command {

@@ -1,13 +1,11 @@
 #include "lib/command/io/output.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 
 #include "lib/command/io/errors.h"
+#include "lib/file/sources.h"
 
 namespace nestline::inline v0_2::command {
 namespace {
@@ -38,13 +36,13 @@ void Output::flush() {
 
 void Output::write_through(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-    if (written >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
+    const auto written =
+        uninterrupted([&] { return ::write(descriptor_, bytes.data(), bytes.size()); });
+    if (written < 0) {
       throw CommandError(descriptor_ == STDERR_FILENO ? "standard error" : "standard output",
                          error_text(errno));
     }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 

@@ -1,7 +1,6 @@
 // The tables of command.h in terms of CLI11, which takes long to compile, so that no other file
 // includes it. Values are texts to CLI11; this reads them at the end, in the order of the table.
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <limits>
 #include <map>
 
@@ -46,9 +45,9 @@ class Parser {
     try {
       // All words of the simple commands that could be taken for something else are files.
       const std::string_view first = argc > 1 ? argv[1] : "";
-      const bool files = std::none_of(
-          program_.commands.begin(), program_.commands.end(),
-          [&](const Command& one) { return one.help.name == first && !one.commands.empty(); });
+      const bool files = std::ranges::none_of(program_.commands, [&](const Command& one) {
+        return one.help.name == first && !one.commands.empty();
+      });
       // In reverse order, as CLI11 expects them.
       std::vector<std::string> words;
       while (argc > 1) words.push_back(shield(argv[--argc], files));
@@ -132,9 +131,8 @@ class Parser {
     for (const CLI::App* app = &app_; !app->get_subcommands().empty();) {
       app = app->get_subcommands().front();
       const std::vector<Command>& from = chosen.command->commands;
-      chosen.command = &*std::find_if(from.begin(), from.end(), [app](const Command& one) {
-        return one.help.name == app->get_name();
-      });
+      chosen.command = &*std::ranges::find_if(
+          from, [app](const Command& one) { return one.help.name == app->get_name(); });
       chosen.words += app->get_name() + " ";
       chosen.unknown_option += chosen.command->unknown_option;
     }

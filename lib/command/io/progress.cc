@@ -2,10 +2,7 @@
 #include "lib/command/io/progress.h"
 
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "lib/command/io/output.h"

@@ -7,13 +7,6 @@
 #define NESTLINE_LIB_COMMAND_IO_PROGRESS_H_
 
 #include <chrono>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
 
 #include "lib/command/io/line_reader.h"
 
@@ -33,8 +26,7 @@ class Progress {
   explicit Progress(std::string_view verb, std::optional<std::uint64_t> total = std::nullopt,
                     bool wanted = true);
   ~Progress() { erase(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  Progress& operator=(Progress&&) = delete;
 
   void begin(Unit unit, std::optional<std::uint64_t> total);
   /// Reports that this much is done. Without lines, the bar shows the bytes in a second.

@@ -1,7 +1,5 @@
 #include "lib/command/io/query_lines.h"
 
-#include <vector>
-
 #include "lib/command/io/errors.h"
 #include "lib/command/io/progress.h"
 

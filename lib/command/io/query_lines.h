@@ -3,13 +3,6 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 #define NESTLINE_LIB_COMMAND_IO_QUERY_LINES_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
-
 #include "lib/command/io/line_reader.h"
 #include "lib/command/io/output.h"
 

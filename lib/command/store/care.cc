@@ -1,8 +1,4 @@
 // nestline store stats, compact, verify and repair. The names in the JSON object never change.
-#include <algorithm>
-#include <memory>
-#include <vector>
-
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"

@@ -3,8 +3,6 @@
 #ifndef NESTLINE_LIB_COMMAND_STORE_COMMANDS_H_
 #define NESTLINE_LIB_COMMAND_STORE_COMMANDS_H_
 
-#include <string>
-
 #include "lib/command/io/command.h"
 #include "nestline/store.h"
 

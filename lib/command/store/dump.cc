@@ -1,9 +1,5 @@
 // nestline store dump, list and mget: records and names as text.
-#include <algorithm>
-#include <array>
 #include <deque>
-#include <memory>
-#include <span>
 
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"

@@ -1,13 +1,7 @@
 // nestline store import and export: files in a store, byte for byte.
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
 
 #include "lib/command/io/errors.h"
-#include "lib/command/io/input_file.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/store/commands.h"

@@ -1,15 +1,7 @@
 // nestline store load: see record_text.h for the two forms. Records go in as they are read, so a
 // pipe of any length can be loaded. When something is wrong, those before it are in the store, and
 // the message states how many; loading the rest, or all of it again, completes the work.
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <system_error>
-
 #include "lib/command/io/errors.h"
-#include "lib/command/io/input_file.h"
-#include "lib/command/io/line_reader.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/store/commands.h"

@@ -1,9 +1,5 @@
 #include "lib/command/store/record_text.h"
 
-#include <algorithm>
-#include <cstdint>
-#include <span>
-
 #include "lib/command/io/errors.h"
 
 namespace nestline::inline v0_2::command {

@@ -6,10 +6,6 @@
 #ifndef NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_
 #define NESTLINE_LIB_COMMAND_STORE_RECORD_TEXT_H_
 
-#include <string>
-#include <string_view>
-
-#include "lib/command/io/input_file.h"
 #include "lib/command/io/line_reader.h"
 
 namespace nestline::inline v0_2::command {

@@ -1,13 +1,8 @@
 // nestline store put, get, has and del. A value from standard input is read before the store is
 // opened, so that nobody is locked out meanwhile.
 #include <limits>
-#include <memory>
-#include <optional>
-#include <utility>
-#include <vector>
 
 #include "lib/command/io/errors.h"
-#include "lib/command/io/input_file.h"
 #include "lib/command/io/output.h"
 #include "lib/command/store/commands.h"
 #include "lib/command/store/record_text.h"

@@ -1,8 +1,4 @@
 // What the commands of nestline store share: opening, ending, options, and the wording of errors.
-#include <filesystem>
-#include <system_error>
-#include <utility>
-
 #include "lib/command/io/errors.h"
 #include "lib/command/store/commands.h"
 

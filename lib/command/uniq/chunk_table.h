@@ -8,9 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "nestline/keys.h"

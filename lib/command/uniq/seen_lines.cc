@@ -1,9 +1,5 @@
 #include "lib/command/uniq/seen_lines.h"
 
-#include <algorithm>
-#include <stdexcept>
-#include <utility>
-
 namespace nestline::inline v0_2::command {
 
 SeenLines::SeenLines(const SeenOptions& options, Generations generations, std::vector<Hash> ring)

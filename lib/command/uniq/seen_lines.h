@@ -18,15 +18,7 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_LINES_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_LINES_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
-
-#include "lib/command/uniq/chunk_table.h"
 #include "lib/command/uniq/seen_set.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2::command {
 

@@ -1,9 +1,6 @@
 #include "lib/command/uniq/seen_plan.h"
 
 #include <algorithm>
-#include <array>
-#include <span>
-#include <type_traits>
 
 namespace nestline::inline v0_2::command {
 namespace {

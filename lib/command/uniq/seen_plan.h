@@ -15,12 +15,7 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_PLAN_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_PLAN_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 #include "nestline/expiring_filter.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2::command {
 
@@ -30,8 +25,6 @@ struct SeenOptions {
   double fpr = 0.001;          ///< Share of new lines that may be taken for seen ones.
   std::uint64_t seed = 0;
   std::uint64_t within = 0;  ///< Nanoseconds for which a line is remembered; 0: by the others.
-
-  friend bool operator==(const SeenOptions&, const SeenOptions&) = default;
 };
 
 /// Of layers with Options, or ExpiringOptions in a set that forgets by the clock.

@@ -1,8 +1,5 @@
 #include "lib/command/uniq/seen_recently.h"
 
-#include <algorithm>
-#include <stdexcept>
-
 namespace nestline::inline v0_2::command {
 
 void SeenRecently::advance(std::uint64_t ticks) {

@@ -6,14 +6,7 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_RECENTLY_H_
 
-#include <chrono>
-#include <cstdint>
-#include <span>
-#include <utility>
-#include <vector>
-
 #include "lib/command/uniq/seen_set.h"
-#include "nestline/expiring_filter.h"
 
 namespace nestline::inline v0_2::command {
 

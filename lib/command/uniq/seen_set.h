@@ -2,15 +2,7 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_SEEN_SET_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_SEEN_SET_H_
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
-#include <span>
-#include <stdexcept>
-#include <type_traits>
-#include <utility>
-#include <vector>
 
 #include "lib/command/uniq/chunk_table.h"
 #include "lib/command/uniq/seen_plan.h"

@@ -5,28 +5,13 @@
 // seed and memory.
 #include "lib/command/uniq/state.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cerrno>
-#include <chrono>
-#include <cstddef>
-#include <filesystem>
 #include <fstream>
-#include <system_error>
-#include <type_traits>
-#include <utility>
 
 #include "lib/command/io/errors.h"
 #include "lib/command/io/input_file.h"
 #include "lib/command/io/output.h"
 #include "lib/file/replacement.h"
 #include "lib/place/little_endian.h"
-#include "nestline/format_error.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::command {
 namespace {
@@ -277,9 +262,8 @@ void UniqState::forget() {
 
 void prepare_state(const std::string& file) {
   check_target(file);
-  const int descriptor = ::open(file.c_str(), O_RDONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
-  if (descriptor < 0) throw CommandError(file, error_text(errno));
-  ::close(descriptor);
+  const FileDescriptor made(file, O_RDONLY | O_CREAT | O_NONBLOCK, 0666);
+  if (!made.is_open()) throw CommandError(file, error_text(errno));
   if (!std::filesystem::is_regular_file(file)) {
     throw CommandError(file, "a state must be a regular file");
   }

@@ -2,12 +2,6 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <variant>
-
 #include "lib/command/uniq/seen_lines.h"
 #include "lib/command/uniq/seen_recently.h"
 

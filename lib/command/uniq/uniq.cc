@@ -15,16 +15,12 @@
 #include <atomic>
 #include <csignal>
 #include <limits>
-#include <memory>
-#include <string_view>
 
 #include "lib/command/io/command.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/file_lock.h"
-#include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/io/query_lines.h"
-#include "lib/command/uniq/seen_lines.h"
 #include "lib/command/uniq/state.h"
 #include "lib/command/uniq/wake_pipe.h"
 

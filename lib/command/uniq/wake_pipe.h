@@ -9,8 +9,7 @@ class WakePipe {
   /// Throws std::system_error.
   WakePipe();
   ~WakePipe();
-  WakePipe(const WakePipe&) = delete;
-  WakePipe& operator=(const WakePipe&) = delete;
+  WakePipe& operator=(WakePipe&&) = delete;
 
   /// From now on the descriptor is readable. Any thread may call it.
   void wake() noexcept;

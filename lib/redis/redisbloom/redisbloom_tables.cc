@@ -1,11 +1,7 @@
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <new>
-#include <stdexcept>
-#include <utility>
 
 namespace nestline::inline v0_2::redis {
 namespace {
@@ -41,7 +37,7 @@ std::uint64_t other_hash(std::uint64_t hash, std::uint8_t fingerprint) {
 
 // The first slot of a bucket with this content, 0 for a free one; null if there is none.
 std::uint8_t* find_slot(std::span<std::uint8_t> bucket, std::uint8_t content) {
-  const auto slot = std::find(bucket.begin(), bucket.end(), content);
+  const auto slot = std::ranges::find(bucket, content);
   return slot == bucket.end() ? nullptr : &*slot;
 }
 
@@ -191,7 +187,7 @@ std::uint64_t RedisBloomTables::taken() const noexcept {
   std::uint64_t taken = 0;
   for (const Table& table : tables_) {
     const auto slots = table.slots();
-    taken += slots.size() - static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), 0));
+    taken += slots.size() - static_cast<std::uint64_t>(std::ranges::count(slots, 0));
   }
   return taken;
 }
@@ -200,7 +196,7 @@ std::uint64_t RedisBloomTables::matches(std::uint64_t hash, bool each_once) cons
   const std::uint8_t fingerprint = fingerprint_of(hash);
   std::uint64_t copies = 0;
   const auto count = [&](std::span<const std::uint8_t> slots) {
-    copies += static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), fingerprint));
+    copies += static_cast<std::uint64_t>(std::ranges::count(slots, fingerprint));
   };
   for (const Table& table : tables_) {
     const auto first = bucket(table, hash), second = bucket(table, other_hash(hash, fingerprint));
@@ -406,9 +402,7 @@ RedisBloomTables RedisBloomTables::copy() const {
   for (std::size_t i = 0; i < tables_.size(); ++i) {
     for (auto rest = table(i); !rest.empty();) {
       const auto page = rest.first(std::min(kPage, rest.size()));
-      const bool is_free = page[0] == std::byte{0} &&
-                           std::memcmp(page.data(), page.data() + 1, page.size() - 1) == 0;
-      if (!is_free) made.load_table(i, table(i).size() - rest.size(), page);
+      if (!is_zero(page)) made.load_table(i, table(i).size() - rest.size(), page);
       rest = rest.subspan(page.size());
     }
   }

@@ -18,16 +18,6 @@
 #ifndef NESTLINE_LIB_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_
 #define NESTLINE_LIB_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <memory_resource>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
-
 #include "lib/embed/bytes.h"
 
 namespace nestline::inline v0_2::redis {

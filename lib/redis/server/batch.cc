@@ -11,8 +11,6 @@
 // value is held by reference: deleting or replacing its key does not wait for the batch, which goes
 // on with that value; if nothing else holds it in the end, a worker frees it. Of the server's data
 // workers touch only the argument's bytes, which the batch holds, and the reply, the client's.
-#include <mutex>
-
 #include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/workers.h"
@@ -137,14 +135,13 @@ class Batch final : public Work {
       read(first, std::span(hashes).first(some));
       if (reply_ == Reply::counts) {
         view_->count(std::span(hashes).first(some), answers, left);
-        std::copy(answers.begin(), answers.end(),
-                  answers_.begin() + static_cast<std::ptrdiff_t>(first));
+        std::ranges::copy(answers, answers_.begin() + static_cast<std::ptrdiff_t>(first));
       } else {
         view_->exists(std::span(hashes).first(some), answers, left);
         put_bits(answers, std::span(answers_).subspan(first / 8, bit_bytes(some)));
       }
       put_bits(left, std::span(open_).subspan(first / 8, bit_bytes(some)));
-      if (std::find(left.begin(), left.end(), 1) != left.end()) has_open_ = true;
+      if (std::ranges::find(left, 1) != left.end()) has_open_ = true;
     }
   }
 

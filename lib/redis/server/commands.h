@@ -13,10 +13,7 @@
 #ifndef NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 #define NESTLINE_LIB_REDIS_SERVER_COMMANDS_H_
 
-#include <string>
-
 #include "lib/redis/server/module_api.h"
-#include "lib/redis/value/value.h"
 #include "lib/redis/value/windowed_value.h"
 
 namespace nestline::inline v0_2::redis {
@@ -120,8 +117,7 @@ class OpenedKey {
   // `mode`: kRead or kWrite.
   OpenedKey(const Call& call, String* name, int mode);
   OpenedKey(const Call& call, int mode) : OpenedKey(call, call.key(), mode) {}
-  OpenedKey(const OpenedKey&) = delete;
-  OpenedKey& operator=(const OpenedKey&) = delete;
+  OpenedKey& operator=(OpenedKey&&) = delete;
   ~OpenedKey();
 
   // Whether there is no filter, and the command was replied to: the value is of another type, or

@@ -65,12 +65,10 @@ int set_number(const char*, long long value, void* data, String** error) {
 std::optional<std::string> take(String** arguments, int count) {
   for (int i = 0; i < count; i += 2) {
     const std::string_view name = text(arguments[i]);
-    const auto* const setting =
-        std::find_if(kSettings.begin(), kSettings.end(), [&](const Setting& candidate) {
-          return is_word(name, candidate.name) ||
-                 (candidate.member == &Configuration::max_expansions &&
-                  is_word(name, "CF_MAX_EXPANSIONS"));
-        });
+    const auto* const setting = std::ranges::find_if(kSettings, [&](const Setting& candidate) {
+      return is_word(name, candidate.name) || (candidate.member == &Configuration::max_expansions &&
+                                               is_word(name, "CF_MAX_EXPANSIONS"));
+    });
     if (setting == kSettings.end()) return "Unknown argument `" + std::string(name) + "`";
     const auto value = i + 1 < count ? integer(arguments[i + 1]) : std::nullopt;
     if (!value) return std::string("Invalid value for `") + setting->name + "`";

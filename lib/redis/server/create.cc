@@ -17,7 +17,6 @@
 #include <charconv>
 #include <exception>
 
-#include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
 #include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/ticker.h"
@@ -70,9 +69,9 @@ class ReserveOptions {
   // Which argument belongs to which word. If a word occurs twice, the last one counts.
   bool find() {
     for (int i = 3; i < call_.count; i += 2) {
-      const auto* const word = std::find_if(
-          kWords.begin(), kWords.end(),
-          [&](std::string_view candidate) { return is_word(call_.arguments[i], candidate); });
+      const auto* const word = std::ranges::find_if(kWords, [&](std::string_view candidate) {
+        return is_word(call_.arguments[i], candidate);
+      });
       if (word != kWords.end()) {
         values_[static_cast<std::size_t>(word - kWords.begin())] = call_.arguments[i + 1];
       } else if (!is_replayed(call_)) {

@@ -15,12 +15,9 @@
 // A value that consists of RedisBloom's tables only is saved as RedisBloom's.
 #include <cstdlib>
 #include <exception>
-#include <stdexcept>
 
-#include "lib/redis/server/commands.h"
 #include "lib/redis/server/server_memory.h"
 #include "lib/redis/server/ticker.h"
-#include "lib/redis/value/value.h"
 
 namespace nestline::inline v0_2::redis {
 namespace {
@@ -38,8 +35,7 @@ auto on(const void* value, const Use& use) {
 class Buffer {
  public:
   explicit Buffer(Io* io) : bytes_(api.LoadStringBuffer(io, &size_)) {}
-  Buffer(const Buffer&) = delete;
-  Buffer& operator=(const Buffer&) = delete;
+  Buffer& operator=(Buffer&&) = delete;
   ~Buffer() {
     if (bytes_ != nullptr) api.Free(bytes_);
   }

@@ -7,9 +7,6 @@
 //
 // What is replicated is what was done: the hashes that were stored, or that were found and erased.
 // A replica adds without limits, as it does for all that its primary has acknowledged.
-#include <cstring>
-
-#include "lib/redis/server/commands.h"
 #include "lib/redis/server/ticker.h"
 #include "lib/redis/value/hash_string.h"
 

@@ -1,9 +1,5 @@
 // The module's entry point: loads the interface and registers everything, or refuses with a log.
-#include <cstring>
-
-#include "lib/redis/server/commands.h"
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/server/module_api.h"
 #include "lib/redis/server/ticker.h"
 
 namespace nestline::inline v0_2::redis {

@@ -1,7 +1,5 @@
 // CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG.
-
 #include "lib/redis/server/commands.h"
-#include "nestline/keys.h"
 
 namespace nestline::inline v0_2::redis {
 namespace {

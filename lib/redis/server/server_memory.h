@@ -42,8 +42,7 @@ class WithinMaxmemory {
  public:
   WithinMaxmemory(Context* context, bool is_replayed, Unlimited unlimited = Unlimited::nothing);
   ~WithinMaxmemory();
-  WithinMaxmemory(const WithinMaxmemory&) = delete;
-  WithinMaxmemory& operator=(const WithinMaxmemory&) = delete;
+  WithinMaxmemory& operator=(WithinMaxmemory&&) = delete;
   void take(std::size_t bytes);  // Counts `bytes` as taken. Throws AboveMaxmemory.
 
  private:

@@ -1,13 +1,10 @@
 #include "lib/redis/server/ticker.h"
 
-#include <chrono>
 #include <exception>
-#include <mutex>
 #include <set>
 #include <unordered_map>
 
 #include "lib/redis/server/configuration.h"
-#include "lib/redis/value/windowed_value.h"
 
 namespace nestline::inline v0_2::redis {
 namespace {
@@ -25,8 +22,7 @@ constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 // A name in memory of the server. Nobody else holds it, so any thread may free it.
 struct Name {
   explicit Name(std::string_view key) : string(api.CreateString(nullptr, key.data(), key.size())) {}
-  Name(const Name&) = delete;
-  Name& operator=(const Name&) = delete;
+  Name& operator=(Name&&) = delete;
   ~Name() { api.FreeString(nullptr, string); }
   String* const string;
 };

@@ -42,7 +42,6 @@
 #define NESTLINE_LIB_REDIS_SERVER_TICKER_H_
 
 #include "lib/redis/server/commands.h"
-#include "lib/redis/server/module_api.h"
 
 namespace nestline::inline v0_2::redis {
 

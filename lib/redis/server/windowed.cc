@@ -3,8 +3,6 @@
 // All commands that add are replicated as they came, also of items that were seen or found no room:
 // a renewal changes a life, and each add may sweep (windowed_value.h). Neither configuration nor
 // memory decides, so all copies do the same. The server's thread answers all lookups.
-
-#include "lib/redis/server/commands.h"
 #include "lib/redis/server/ticker.h"
 
 namespace nestline::inline v0_2::redis {

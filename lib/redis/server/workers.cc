@@ -23,8 +23,7 @@ class SignalsOff {
     ::pthread_sigmask(SIG_SETMASK, &all, &before_);
   }
   ~SignalsOff() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsOff(const SignalsOff&) = delete;
-  SignalsOff& operator=(const SignalsOff&) = delete;
+  SignalsOff& operator=(SignalsOff&&) = delete;
 
  private:
   sigset_t before_;

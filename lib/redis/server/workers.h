@@ -25,9 +25,7 @@ namespace nestline::inline v0_2::redis {
 // Something that is done in slices.
 class Work {
  public:
-  Work() = default;
-  Work(const Work&) = delete;
-  Work& operator=(const Work&) = delete;
+  Work& operator=(Work&&) = delete;
   virtual ~Work() = default;
   // Called once for each slice, by different threads at the same time.
   virtual void run(std::uint32_t slice) noexcept = 0;
@@ -61,8 +59,7 @@ class Workers {
   struct Thread {
     Thread() { ::sem_init(&wake, 0, 0); }
     ~Thread() { ::sem_destroy(&wake); }
-    Thread(const Thread&) = delete;
-    Thread& operator=(const Thread&) = delete;
+    Thread& operator=(Thread&&) = delete;
 
     sem_t wake;
     std::atomic<bool> ends{false};

@@ -1,7 +1,6 @@
 #include "lib/redis/value/generation.h"
 
 #include <algorithm>
-#include <cassert>
 
 namespace nestline::inline v0_2::redis {
 namespace {

@@ -11,17 +11,8 @@
 #ifndef NESTLINE_LIB_REDIS_VALUE_GENERATION_H_
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_H_
 
-#include <atomic>
-#include <memory>
-#include <memory_resource>
-#include <span>
-#include <type_traits>
-#include <utility>
-
-#include "lib/embed/bytes.h"
 #include "lib/embed/lineage.h"
 #include "lib/redis/value/generation_plan.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2::redis {
 

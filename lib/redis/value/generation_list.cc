@@ -1,10 +1,6 @@
 #include "lib/redis/value/generation_list.h"
 
-#include <bit>
 #include <iterator>
-#include <stdexcept>
-
-#include "lib/redis/value/generation_plan.h"
 
 namespace nestline::inline v0_2::redis {
 namespace {
@@ -29,7 +25,7 @@ std::uint32_t next_number(const std::vector<Generation>& generations) {
     if (number < taken.size()) taken[number] = true;
   }
   if (!is_last_taken) return next;
-  return static_cast<std::uint32_t>(std::find(taken.begin(), taken.end(), false) - taken.begin());
+  return static_cast<std::uint32_t>(std::ranges::find(taken, false) - taken.begin());
 }
 
 // Moves a generation of another value into its family where that has room; whether all found room.
@@ -48,8 +44,8 @@ bool unite(std::vector<Generation>& generations, Generation& other) {
 // Where a further one is put: next to its family, else before the newest family, which grows.
 std::vector<Generation>::iterator place_for(std::vector<Generation>& generations,
                                             const Generation& other) {
-  const auto related = std::find_if(generations.begin(), generations.end(),
-                                    [&](const Generation& each) { return each.is_related(other); });
+  const auto related = std::ranges::find_if(
+      generations, [&](const Generation& each) { return each.is_related(other); });
   if (related != generations.end()) return related;
   if (generations.empty()) return generations.end();
   return generations.end() - static_cast<std::ptrdiff_t>(newest_family(generations).size());
@@ -59,7 +55,7 @@ template <class Each>
 void find_in_each(std::span<const Each> generations, std::span<const std::uint64_t> hashes,
                   std::span<std::uint8_t> out) {
   if (generations.empty()) {
-    std::fill(out.begin(), out.end(), std::uint8_t{0});
+    std::ranges::fill(out, std::uint8_t{0});
     return;
   }
   // All of them are looked up in the newest one where they lie: mostly there is no other.
@@ -120,9 +116,8 @@ bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept {
   if (best == nullptr) return false;
   if (!is_alone) {
     // It matters which of several members it is taken from (lib/embed/lineage.h).
-    best = &*std::max_element(family.begin(), family.end(), [&](const auto& a, const auto& b) {
-      return a.standing(hash) < b.standing(hash);
-    });
+    best = &*std::ranges::max_element(
+        family, [&](const auto& a, const auto& b) { return a.standing(hash) < b.standing(hash); });
   }
   return best->erase(hash);
 }
@@ -171,8 +166,7 @@ void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh
   for (Generation& to : fresh) {
     for (Generation& from : family) pour_all(from, to);
   }
-  std::sort(family.begin(), family.end(),
-            [](const Generation& a, const Generation& b) { return a.units() < b.units(); });
+  std::ranges::sort(family, {}, &Generation::units);
   for (std::size_t to = 0; to < family.size(); ++to) {
     for (std::size_t from = to + 1; from < family.size(); ++from) {
       pour_all(family[from], family[to]);
@@ -228,13 +222,13 @@ std::vector<Generation> united(std::span<const Generation> ours, std::span<const
 
 bool drop_empty(std::vector<Generation>& generations, std::size_t most_bytes) noexcept {
   const auto is_empty = [](const Generation& each) { return each.size() == 0; };
-  if (std::none_of(generations.begin(), generations.end(), is_empty)) return false;
+  if (std::ranges::none_of(generations, is_empty)) return false;
   for (std::size_t i = generations.size(); i-- > 0 && generations.size() > 1;) {
     if (is_empty(generations[i]) && generations[i].block_bytes() <= most_bytes) {
       generations.erase(generations.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  return std::any_of(generations.begin(), generations.end(), is_empty);
+  return std::ranges::any_of(generations, is_empty);
 }
 
 void find_in(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
@@ -265,7 +259,7 @@ void places_alone(std::span<const Generation> generations, std::span<const std::
   const std::size_t words = (hashes.size() + 63) / 64;
   Bitmap found;
   Bitmap in_one{};
-  std::fill(places.begin(), places.end(), kInNone);
+  std::ranges::fill(places, kInNone);
   for (std::size_t i = 0; i < generations.size(); ++i) {
     generations[i].may_contain_bits(hashes, std::span(found).first(words));
     for (std::size_t word = 0; word < words; ++word) {

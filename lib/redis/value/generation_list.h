@@ -5,7 +5,6 @@
 #define NESTLINE_LIB_REDIS_VALUE_GENERATION_LIST_H_
 
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "lib/redis/value/generation.h"

@@ -1,11 +1,8 @@
 #include "lib/redis/value/generation_plan.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <sstream>
-#include <stdexcept>
 
 #include "lib/embed/bytes.h"
 
@@ -43,6 +40,10 @@ Billionths budget(const Settings& settings) {
 unsigned most_growth_of(int bits) {
   constexpr std::array<unsigned, kFilterWidths.size()> kMost = {1, 1, 2, 4, 8};
   return kMost[index_of_width(bits)];
+}
+
+bool is_width(int bits, bool all_widths) {
+  return nestline::is_width(bits) && (all_widths || !needs_all_widths(bits));
 }
 
 void check(const Settings& settings) {

@@ -75,7 +75,9 @@ struct GenerationPlan {
 /// The most doublings of a plan: up to these, fewer than one filter in a million gets more
 /// look-alike keys than slots (lib/filter/sizing.h). The ledger takes such keys.
 unsigned most_growth_of(int bits);
-/// Whether only values with Settings::all_widths have this width, and which may be such values.
+/// Whether values have this width, which of them have Settings::all_widths only, and which may be
+/// such values.
+bool is_width(int bits, bool all_widths);
 constexpr bool needs_all_widths(int bits) { return bits == 9 || bits == 10; }
 inline bool may_have_all_widths(const Settings& settings) {
   return settings.error != 0 && settings.expansion == 0;

@@ -10,12 +10,6 @@
 #define NESTLINE_LIB_REDIS_VALUE_HASH_STRING_H_
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <stdexcept>
-#include <string_view>
 
 #include "lib/embed/bytes.h"
 

@@ -1,11 +1,5 @@
 #include "lib/redis/value/image.h"
 
-#include <cstring>
-#include <stdexcept>
-
-#include "lib/embed/bytes.h"
-#include "lib/redis/value/generation_plan.h"
-
 namespace nestline::inline v0_2::redis {
 namespace {
 
@@ -39,10 +33,6 @@ void seal(std::vector<std::byte>& bytes) {
 bool is_sealed(Bytes bytes) {
   const std::size_t covered = bytes.size() - kChecksumBytes;
   return get<std::uint64_t>(bytes, covered) == checksum(bytes.first(covered));
-}
-
-bool is_zero(Bytes bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
 void put_generation(std::span<std::byte> bytes, const ImageGeneration& generation) {
@@ -186,7 +176,7 @@ std::vector<std::byte> encode_head(const ImageHead& head) {
   put(bytes, 120, head.awaited_items);
   if (head.redisbloom.tables != 0) {
     const auto header = write_header(head.redisbloom);
-    std::copy(header.begin(), header.end(), bytes.begin() + 80);
+    std::ranges::copy(header, bytes.begin() + 80);
   }
   for (std::size_t i = 0; i < head.generations.size(); ++i) {
     put_generation(std::span(bytes).subspan(kGenerationsAt + kGenerationBytes * i),
@@ -242,7 +232,7 @@ std::vector<std::byte> encode_piece(const PiecePlace& place, Bytes content) {
   put(piece, 8, place.index);
   put(piece, 16, place.offset);
   put(piece, 24, place.area_bytes);
-  std::copy(content.begin(), content.end(), piece.begin() + kPieceHeadBytes);
+  std::ranges::copy(content, piece.begin() + kPieceHeadBytes);
   seal(piece);
   return piece;
 }

@@ -36,8 +36,6 @@
 #ifndef NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 #define NESTLINE_LIB_REDIS_VALUE_IMAGE_H_
 
-#include <functional>
-
 #include "lib/redis/redisbloom/redisbloom_tables.h"
 #include "lib/redis/value/generation.h"
 #include "lib/redis/value/ledger.h"

@@ -1,12 +1,7 @@
 // CuckooValue: making it, lookups, figures, its bytes. What changes it is in value_change.cc.
 #include "lib/redis/value/value.h"
 
-#include <stdexcept>
-
-#include "lib/embed/bytes.h"
-#include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/view.h"
-#include "nestline/keys.h"
 
 namespace nestline::inline v0_2::redis {
 namespace {
@@ -43,7 +38,7 @@ std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
   std::vector<Outcome> outcomes(others.size());
   value->add(others, Unless::never, kUnlimited, outcomes);
   const auto is_out = [](Outcome outcome) { return outcome != Outcome::stored; };
-  if (std::any_of(outcomes.begin(), outcomes.end(), is_out)) throw std::bad_alloc();
+  if (std::ranges::any_of(outcomes, is_out)) throw std::bad_alloc();
   return value;
 }
 

@@ -19,7 +19,6 @@
 #ifndef NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 #define NESTLINE_LIB_REDIS_VALUE_VALUE_H_
 
-#include "lib/redis/redisbloom/redisbloom_tables.h"
 #include "lib/redis/value/generation_list.h"
 #include "lib/redis/value/image.h"
 

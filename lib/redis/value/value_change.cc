@@ -1,8 +1,4 @@
 // CuckooValue: what adds, takes out, moves and unites.
-#include <stdexcept>
-
-#include "lib/redis/value/generation_list.h"
-#include "lib/redis/value/generation_plan.h"
 #include "lib/redis/value/value.h"
 
 namespace nestline::inline v0_2::redis {
@@ -215,7 +211,7 @@ bool CuckooValue::erase(std::string_view item) { return erase_item(item_of(item)
 
 void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased) {
   check_hashes(hashes.size(), erased.size());
-  std::fill(erased.begin(), erased.end(), std::uint8_t{0});
+  std::ranges::fill(erased, std::uint8_t{0});
   for (std::size_t at = 0; at < hashes.size();) {
     const std::size_t some = std::min(kMaxHashes, hashes.size() - at);
     at += erase_some(hashes.subspan(at, some), erased.subspan(at, some));

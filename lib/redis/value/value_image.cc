@@ -1,7 +1,4 @@
 // A value as bytes: its head, its pieces, and back; and how it is put together from them.
-#include <stdexcept>
-
-#include "lib/embed/bytes.h"
 #include "lib/redis/value/value.h"
 
 namespace nestline::inline v0_2::redis {
@@ -184,7 +181,7 @@ bool ImageReader::add_content(const Piece& piece) {
   }
   waiting_bytes_ = 0;
   const auto waiting = std::exchange(waiting_, {});
-  return std::all_of(waiting.begin(), waiting.end(), [&](const auto& each) {
+  return std::ranges::all_of(waiting, [&](const auto& each) {
     return value_->load_content({each.first, each.second});
   });
 }

@@ -28,10 +28,10 @@ void View::exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t>
   const bool is_n1 = after == erases_;
   const bool is_n2 = after == before && read(notices_->lists) == lists_;
   if (is_n1 || is_n2) {
-    std::fill(open.begin(), open.end(), std::uint8_t{0});
+    std::ranges::fill(open, std::uint8_t{0});
   } else {
-    std::transform(out.begin(), out.end(), open.begin(),
-                   [](std::uint8_t found) { return static_cast<std::uint8_t>(1 - found); });
+    std::ranges::transform(out, open.begin(),
+                           [](std::uint8_t found) { return static_cast<std::uint8_t>(1 - found); });
   }
   leave_named_open(hashes, out, open);
 }
@@ -40,17 +40,17 @@ void View::count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> 
                  std::span<std::uint8_t> open) const {
   std::array<std::uint8_t, kMaxBatch> copies;
   const std::uint64_t before = read(notices_->erases);
-  std::fill(out.begin(), out.end(), std::uint8_t{0});
+  std::ranges::fill(out, std::uint8_t{0});
   for (const SharedFilter::Reader& filter : filters_) {
     filter.count(hashes, std::span(copies).first(hashes.size()));
-    std::transform(out.begin(), out.end(), copies.begin(), out.begin(), [](unsigned a, unsigned b) {
+    std::ranges::transform(out, copies, out.begin(), [](unsigned a, unsigned b) {
       return static_cast<std::uint8_t>(std::min(a + b, 255u));
     });
   }
   const bool is_whole =
       before % 2 == 0 && read(notices_->erases) == before && read(notices_->lists) == lists_;
-  std::fill(open.begin(), open.end(), static_cast<std::uint8_t>(is_whole ? 0 : 1));
-  if (!is_whole) std::fill(out.begin(), out.end(), std::uint8_t{0});
+  std::ranges::fill(open, static_cast<std::uint8_t>(is_whole ? 0 : 1));
+  if (!is_whole) std::ranges::fill(out, std::uint8_t{0});
   leave_named_open(hashes, out, open);
 }
 
@@ -58,7 +58,7 @@ void View::leave_named_open(std::span<const std::uint64_t> hashes, std::span<std
                             std::span<std::uint8_t> open) const {
   if (named_.empty()) return;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
-    if (!std::binary_search(named_.begin(), named_.end(), hashes[i])) continue;
+    if (!std::ranges::binary_search(named_, hashes[i])) continue;
     out[i] = 0;
     open[i] = 1;
   }

@@ -1,10 +1,5 @@
 #include "lib/redis/value/windowed_value.h"
 
-#include <cstring>
-#include <stdexcept>
-
-#include "nestline/keys.h"
-
 namespace nestline::inline v0_2::redis {
 namespace {
 
@@ -150,11 +145,11 @@ std::unique_ptr<WindowedValue> WindowedValue::copy() const {
   WindowedHead all = head();
   std::unique_ptr<WindowedValue> made = from_head(all, memory_);
   std::vector<std::byte> bytes;
-  for (std::uint64_t offset = 0; offset < all.shape.stored_bytes(); offset += kPieceBytes) {
-    bytes.resize(static_cast<std::size_t>(
-        std::min<std::uint64_t>(kPieceBytes, all.shape.stored_bytes() - offset)));
-    copy_bytes(blocks_of(filter_), offset, bytes);
-    (void)replace_bytes(made->filter_, offset, bytes);
+  for (std::uint64_t number = 0; number < all.pieces(); ++number) {
+    const PiecePlace place = place_of(all.shape, number);
+    bytes.resize(place.content_bytes());
+    copy_bytes(blocks_of(filter_), place.offset, bytes);
+    (void)replace_bytes(made->filter_, place.offset, bytes);
   }
   made->awaited_ = awaited_;
   made->begun = begun;
@@ -275,13 +270,8 @@ std::uint64_t WindowedValue::digest() const {
 }
 
 bool WindowedReader::add(Bytes piece) {
-  if (is_wrong_) return false;
-  if (head_) {
-    is_wrong_ = !add_piece(piece);
-  } else {
-    head_ = WindowedValue::decode_head(piece);
-    is_wrong_ = !head_;
-  }
+  const auto is_head = [&] { return (head_ = WindowedValue::decode_head(piece)).has_value(); };
+  is_wrong_ = is_wrong_ || !(head_ ? add_piece(piece) : is_head());
   return !is_wrong_;
 }
 
@@ -300,7 +290,7 @@ bool WindowedReader::add_piece(Bytes bytes) {
     value_ = WindowedValue::from_head(*head_, memory_);
     const auto waiting = std::exchange(waiting_, {});
     std::uint64_t offset = 0;
-    return std::all_of(waiting.begin(), waiting.end(), [&](const auto& content) {
+    return std::ranges::all_of(waiting, [&](const auto& content) {
       return replace_bytes(value_->filter_, std::exchange(offset, offset + kPieceBytes), content);
     });
   }

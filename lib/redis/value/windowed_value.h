@@ -22,10 +22,7 @@
 #ifndef NESTLINE_LIB_REDIS_VALUE_WINDOWED_VALUE_H_
 #define NESTLINE_LIB_REDIS_VALUE_WINDOWED_VALUE_H_
 
-#include "lib/embed/bytes.h"
-#include "lib/redis/value/image.h"
 #include "lib/redis/value/value.h"
-#include "nestline/expiring_filter.h"
 
 namespace nestline::inline v0_2::redis {
 

@@ -8,11 +8,8 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
-#include <memory>
 #include <new>
-#include <stdexcept>
 
 #include "lib/place/little_endian.h"
 #include "lib/store/files/manifest.h"
@@ -270,8 +267,7 @@ std::vector<StoredFile> list_files(const Store& store) {
     const Manifest manifest(name, bytes);
     files.push_back({std::string(name), manifest.total(), manifest.pieces()});
   });
-  std::sort(files.begin(), files.end(),
-            [](const StoredFile& a, const StoredFile& b) { return a.name < b.name; });
+  std::ranges::sort(files, {}, &StoredFile::name);
   return files;
 }
 

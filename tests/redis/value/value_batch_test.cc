@@ -229,11 +229,18 @@ TEST(CuckooValueBatch, ManyCopiesOfManyItemsAreAddedInAMomentToo) {
     EXPECT_EQ(value->info().ledger_entries, copies > 1 ? items : 0);
     return all / static_cast<double>(items * copies);
   };
-  const double once = seconds(96'000, 1, Order::in_turn);
+  // Others may have slowed down the one time and not the other, but not each time.
+  const auto soon = [&](std::uint64_t items, Order order) {
+    for (int tries = 0; tries < 8; ++tries) {
+      const double once = seconds(96'000, 1, Order::in_turn);
+      if (seconds(items, 12, order) < 20 * once) return true;
+    }
+    return false;
+  };
   for (const std::uint64_t items : {8000u, 20'000u}) {
     SCOPED_TRACE(items);
-    EXPECT_LT(seconds(items, 12, Order::in_turn), 20 * once);
-    EXPECT_LT(seconds(items, 12, Order::in_a_row), 20 * once);
+    EXPECT_TRUE(soon(items, Order::in_turn));
+    EXPECT_TRUE(soon(items, Order::in_a_row));
   }
 }
 
