@@ -1,16 +1,8 @@
 // Columns of DuckDB as keys and as filters.
 //
-// Values that are equal in SQL are one key, the same as in SQLite, Python, C++ and the shell:
-//
-//   integers, BOOLEAN       the integer; a HUGEINT or UHUGEINT beyond 64 bits its 16 bytes, low
-//                           byte first
-//   VARCHAR, ENUM, BLOB     the bytes; of an ENUM those of its text
-//   DATE                    days since 1970, an integer
-//   TIME, TIMESTAMP with or without time zone: microseconds since midnight or 1970
-//   UUID                    its 16 bytes in the order of its text
-//
-// Others are refused with a sentence: FLOAT and DOUBLE, since 0.1 of the two differ, DECIMAL,
-// TIMESTAMP of other units, and what is nested.
+// docs/DUCKDB.md lists which value is which key: values that are equal in SQL are one, the same as in
+// SQLite, Python, C++ and the shell. Where equality is not that of bytes or integers, a type is
+// refused with a sentence.
 //
 // A column is a vector of at most duckdb_vector_size() values. DuckDB makes it flat before it calls
 // us: a filter that is the same for all rows comes as the same pointer in each.
