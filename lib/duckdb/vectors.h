@@ -1,7 +1,7 @@
 // Columns of DuckDB as keys and as filters.
 //
-// docs/DUCKDB.md lists which value is which key: values that are equal in SQL are one, the same as in
-// SQLite, Python, C++ and the shell. Where equality is not that of bytes or integers, a type is
+// docs/DUCKDB.md lists which value is which key: values that are equal in SQL are one, the same as
+// in SQLite, Python, C++ and the shell. Where equality is not that of bytes or integers, a type is
 // refused with a sentence.
 //
 // A column is a vector of at most duckdb_vector_size() values. DuckDB makes it flat before it calls
