@@ -1,6 +1,6 @@
 // Measures what a filter saves in DuckDB, and what the functions of the extension take.
 //
-//   node join_bench.js EXTENSION [--scale SHARE] [--rounds N] [--threads N] [--only WORD]
+//   node join_bench.mjs EXTENSION [--scale SHARE] [--rounds N] [--threads N] [--only WORD]
 //
 // EXTENSION is nestline.duckdb_extension. The engine is that of tests/duckdb/node_modules, in memory. --scale (1)
 // multiplies all numbers of rows. --only leaves out the lines whose name has not WORD.
