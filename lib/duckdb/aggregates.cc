@@ -4,13 +4,7 @@
 // their own, which are combined; a window may combine one state into several, so the source stays
 // as it is. Where a query is interrupted DuckDB destroys the states.
 #include <algorithm>
-#include <exception>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <stdexcept>
-#include <utility>
-#include <vector>
 
 #include "lib/duckdb/filters.h"
 #include "lib/duckdb/vectors.h"
@@ -35,7 +29,8 @@ T& made_object_of(duckdb_aggregate_state state) {
 }
 
 struct State {
-  std::exception_ptr failure;
+  std::exception_ptr failure;  // of combine
+  static std::optional<Filter> of_no_rows() { return std::nullopt; }
 };
 
 // A chunk, and the states of its rows.
@@ -52,35 +47,25 @@ struct Rows {
       visit(first, end, states[first]);
     }
   }
-  // The keys in a column, until the next call of this thread.
-  [[nodiscard]] Keys& keys(idx_t column) const {
-    static thread_local Keys keys;
-    keys.read(duckdb_data_chunk_get_vector(chunk, column), count());
-    return keys;
-  }
 };
 
 // nestline_build(key [, fpr [, capacity]])
 struct Build : State {
-  CollectedBuild collected;
+  CollectedBuild collected{1};  // columns that others refer to have many copies of each key
 
   static void update(const Rows& rows, idx_t columns) {
     static thread_local std::vector<Hash> hashes;
-    Keys& keys = rows.keys(0);
+    Keys& keys = keys_of(rows.chunk, 0);
     const Column<double> rates = columns > 1 ? Column<double>(rows.chunk, 1) : Column<double>();
     const Column<std::int64_t> rooms =
         columns > 2 ? Column<std::int64_t>(rows.chunk, 2) : Column<std::int64_t>();
-    double last_rate = 0;
-    std::optional<std::int64_t> last_room;
     rows.for_each_group(0, rows.count(), [&](idx_t first, idx_t end, auto state) {
       CollectedBuild& build = made_object_of<Build>(state).collected;
       for (idx_t row = first; row < end && columns > 1; ++row) {
         const double rate = rates.is_null(row) ? 0 : rates[row];
         std::optional<std::int64_t> room;
         if (columns > 2) room = rooms.is_null(row) ? 0 : rooms[row];
-        if (row == first || rate != last_rate || room != last_room) build.set_options(rate, room);
-        last_rate = rate;
-        last_room = room;
+        build.set_options(rate, room);
       }
       hashes.clear();
       keys.add_hashes(first, end, Options().seed, hashes);
@@ -99,7 +84,7 @@ struct Merge : State {
   static void update(const Rows& rows, idx_t /*columns*/) {
     const Strings filters(rows.chunk, 0);
     for_each_run(filters, rows.count(), [&](idx_t first, idx_t end) {
-      const auto filter = Filters::of_process().open(bytes_of(filters[first])).filter;
+      const auto filter = opened(bytes_of(filters[first])).filter;
       for (idx_t row = first; row < end; ++row)
         made_object_of<Merge>(rows.states[row]).add(*filter);
     });
@@ -108,13 +93,9 @@ struct Merge : State {
     if (other.all) add(*other.all);
   }
   void add(const Filter& next) {
-    if (all) {
-      unite(*all, next.snapshot());
-    } else {
-      all = next.snapshot();
-    }
+    if (all) return unite(*all, next.snapshot());
+    all = next.snapshot();
   }
-  static std::optional<Filter> of_no_rows() { return std::nullopt; }
   std::optional<Filter> result() { return all ? std::optional(all->snapshot()) : std::nullopt; }
 };
 
@@ -126,9 +107,9 @@ struct Change : State {
 
   static void update(const Rows& rows, idx_t /*columns*/) {
     const Strings filters(rows.chunk, 0);
-    Keys& keys = rows.keys(1);
+    Keys& keys = keys_of(rows.chunk, 1);
     for_each_run(filters, rows.count(), [&](idx_t from, idx_t to) {
-      const auto next = Filters::of_process().open(bytes_of(filters[from])).filter;
+      const auto next = opened(bytes_of(filters[from])).filter;
       rows.for_each_group(from, to, [&](idx_t first, idx_t end, auto state) {
         Change& change = made_object_of<Change>(state);
         change.set(next);
@@ -145,7 +126,6 @@ struct Change : State {
     set(other.filter);
     hashes.insert(hashes.end(), other.hashes.begin(), other.hashes.end());
   }
-  static std::optional<Filter> of_no_rows() { return std::nullopt; }
   std::optional<Filter> result() {
     Filter changed = filter->snapshot();
     if constexpr (kErases) {
@@ -225,33 +205,26 @@ void finalize(duckdb_function_info info, duckdb_aggregate_state* states, duckdb_
   });
 }
 
-// A function with this number of the parameters.
-template <typename T>
-void add_one(duckdb_aggregate_function_set set, const char* name,
-             std::span<const duckdb_type> parameters) {
-  duckdb_aggregate_function function = duckdb_create_aggregate_function();
-  duckdb_aggregate_function_set_name(function, name);
-  for (const duckdb_type parameter : parameters) {
-    duckdb_aggregate_function_add_parameter(function, Type(parameter).get());
-  }
-  duckdb_aggregate_function_set_return_type(function, Type(DUCKDB_TYPE_BLOB).get());
-  duckdb_aggregate_function_set_special_handling(function);  // NULL is ours
-  duckdb_aggregate_function_set_functions(
-      function, [](duckdb_function_info) -> idx_t { return sizeof(T*); },
-      [](duckdb_function_info, duckdb_aggregate_state state) { object_of<T>(state) = nullptr; },
-      update<T>, combine<T>, finalize<T>);
-  duckdb_aggregate_function_set_destructor(function, destroy<T>);
-  duckdb_add_aggregate_function_to_set(set, function);
-  duckdb_destroy_aggregate_function(&function);
-}
-
 // Functions of the name with `fewest` parameters and more.
 template <typename T>
 bool add(duckdb_connection connection, const char* name, std::size_t fewest,
          std::initializer_list<duckdb_type> parameters) {
   duckdb_aggregate_function_set set = duckdb_create_aggregate_function_set(name);
   for (std::size_t count = fewest; count <= parameters.size(); ++count) {
-    add_one<T>(set, name, std::span(parameters.begin(), count));
+    duckdb_aggregate_function function = duckdb_create_aggregate_function();
+    duckdb_aggregate_function_set_name(function, name);
+    for (const duckdb_type parameter : std::span(parameters.begin(), count)) {
+      duckdb_aggregate_function_add_parameter(function, Type(parameter).get());
+    }
+    duckdb_aggregate_function_set_return_type(function, Type(DUCKDB_TYPE_BLOB).get());
+    duckdb_aggregate_function_set_special_handling(function);  // NULL is ours
+    duckdb_aggregate_function_set_functions(
+        function, [](duckdb_function_info) -> idx_t { return sizeof(T*); },
+        [](duckdb_function_info, duckdb_aggregate_state state) { object_of<T>(state) = nullptr; },
+        update<T>, combine<T>, finalize<T>);
+    duckdb_aggregate_function_set_destructor(function, destroy<T>);
+    duckdb_add_aggregate_function_to_set(set, function);
+    duckdb_destroy_aggregate_function(&function);
   }
   const bool is_added = duckdb_register_aggregate_function_set(connection, set) == DuckDBSuccess;
   duckdb_destroy_aggregate_function_set(&set);

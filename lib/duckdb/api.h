@@ -1,10 +1,6 @@
 // DuckDB's functions, as an extension calls them: through the table that DuckDB hands over as it
 // loads the extension (extension.cc), of the stable C interface v1.2. And how errors leave our
-// functions: no exception does.
-//
-//   guarded(info, fail, work)  is the body of every function of SQL
-//
-// docs/DUCKDB.md documents the functions of SQL.
+// functions: no exception does. docs/DUCKDB.md documents the functions of SQL.
 #ifndef NESTLINE_LIB_DUCKDB_API_H_
 #define NESTLINE_LIB_DUCKDB_API_H_
 
@@ -19,7 +15,7 @@ DUCKDB_EXTENSION_EXTERN
 
 namespace nestline::inline v0_2::duckdb {
 
-// Calls fail(info, sentence), DuckDB's way to set an error, for what work() throws.
+// The body of every function: fail(info, sentence) sets DuckDB's error for what work() throws.
 template <typename Fail, typename Work>
 void guarded(duckdb_function_info info, Fail fail, Work&& work) noexcept {
   try {

@@ -1,6 +1,5 @@
-# The extension for DuckDB, nestline.duckdb_extension: DuckDB calls what is named after the file. It contains all of
-# nestline that it needs, and needs the C and C++ run time; DuckDB's functions come from the program that loads it.
-# Included by lib/CMakeLists.txt.
+# The extension for DuckDB, nestline.duckdb_extension: DuckDB calls what is named after the file. It contains what it
+# needs of nestline; DuckDB's functions come from the program that loads it. Included by lib/CMakeLists.txt.
 add_library(nestline_duckdb MODULE duckdb/aggregates.cc duckdb/extension.cc duckdb/filters.cc duckdb/lookups.cc
                                    duckdb/vectors.cc)
 target_compile_features(nestline_duckdb PRIVATE cxx_std_20)
@@ -18,5 +17,5 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
 endif()
 add_custom_command(
   TARGET nestline_duckdb POST_BUILD
-  COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/duckdb/footer.py $<TARGET_FILE:nestline_duckdb> ${platform}
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/packaging/duckdb_footer.py $<TARGET_FILE:nestline_duckdb> ${platform}
           v1.2.0 v${PROJECT_VERSION})

@@ -1,18 +1,10 @@
 #include "lib/duckdb/filters.h"
 
 #include <algorithm>
-#include <stdexcept>
-#include <utility>
 
 #include "lib/embed/bytes.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::duckdb {
-
-Filters& Filters::of_process() {
-  static auto* const filters = new Filters(4096, std::size_t{1} << 30);
-  return *filters;
-}
 
 Filters::Opened Filters::open(std::span<const std::byte> bytes) {
   const bool is_handle = bytes.size() == sizeof(Handle) && get<std::uint32_t>(bytes, 0) == kMark;
@@ -59,6 +51,12 @@ Filters::Opened Filters::keep(Kept kept) {
     gone.splice(gone.begin(), kept_, std::prev(kept_.end()));
   }
   return kept_.front().opened;
+}
+
+Filters::Opened opened(std::span<const std::byte> bytes) {
+  // Never destroyed: threads of DuckDB's may outlast static objects.
+  static auto* const filters = new Filters(4096, std::size_t{1} << 30);
+  return filters->open(bytes);
 }
 
 }  // namespace nestline::inline v0_2::duckdb

@@ -2,9 +2,8 @@
 //
 // DuckDB hands a filter over in each chunk of rows, as a pointer to bytes that may lie anywhere and
 // be gone after the call. So a filter is known by what is in it: the fields of its header and the
-// checksum of all checksums, which are read each time, whatever the pointer. It is checked, and
-// copied to aligned blocks, when it comes for the first time. All threads and connections share the
-// copy.
+// checksum of all checksums, which are read each time. It is checked, and copied to aligned blocks,
+// when it comes for the first time. All threads and connections share the copy.
 //
 // DuckDB copies values of rows that pass a join or a filter: a blob of a megabyte that comes from a
 // subquery, for each of them. So nestline_open returns a handle instead, a hash of that identity
@@ -15,14 +14,9 @@
 #ifndef NESTLINE_LIB_DUCKDB_FILTERS_H_
 #define NESTLINE_LIB_DUCKDB_FILTERS_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <list>
-#include <memory>
 #include <mutex>
 #include <random>
-#include <span>
 #include <unordered_map>
 
 #include "lib/embed/blob_filter.h"
@@ -40,8 +34,6 @@ class Filters {
     Handle handle;
   };
 
-  // That of the process. It is never destroyed: threads of DuckDB's may outlast static objects.
-  static Filters& of_process();
   // The filter in these bytes, or of this handle. Throws FormatError, std::bad_alloc, and
   // std::runtime_error for the handle of a filter that has gone. Safe in any thread. O(1), and
   // O(bytes) for the first time.
@@ -65,6 +57,9 @@ class Filters {
   std::unordered_map<std::uint64_t, std::list<Kept>::iterator> places_;
   std::size_t bytes_ = 0;
 };
+
+// The same of the filters of the process.
+Filters::Opened opened(std::span<const std::byte> bytes);
 
 }  // namespace nestline::inline v0_2::duckdb
 

@@ -1,10 +1,6 @@
 // The functions of a row: may_contain, count, info, load and save.
 #include <algorithm>
-#include <array>
-#include <concepts>
-#include <filesystem>
 #include <iterator>
-#include <stdexcept>
 #include <tuple>
 
 #include "lib/duckdb/filters.h"
@@ -16,35 +12,28 @@ namespace {
 
 using Output = duckdb_vector;
 
-// The body of a function of (filter, key) with a byte for each row: ask(filter, keys, out).
-template <typename Ask>
-void look_up(duckdb_function_info info, duckdb_data_chunk input, Output output,
-             const Ask& ask) noexcept {
+// What is asked of (filter, key), a byte for each row.
+constexpr auto kMayContain = [](const Filter& filter, KeySpan keys, std::span<std::uint8_t> out) {
+  (void)filter.may_contain(keys, out);
+};
+constexpr auto kCount = [](const Filter& filter, KeySpan keys, std::span<std::uint8_t> out) {
+  filter.count(keys, out);
+};
+
+template <auto kAsk>
+void look_up(duckdb_function_info info, duckdb_data_chunk input, Output output) noexcept {
   guarded(info, duckdb_scalar_function_set_error, [&] {
-    static thread_local Keys keys;
     const idx_t count = duckdb_data_chunk_get_size(input);
     const Strings filters(input, 0);
+    Keys& keys = keys_of(input, 1);
     auto* const out = static_cast<std::uint8_t*>(duckdb_vector_get_data(output));
-    keys.read(duckdb_data_chunk_get_vector(input, 1), count);
     for_each_run(filters, count, [&](idx_t first, idx_t end) {
-      const auto filter = Filters::of_process().open(bytes_of(filters[first])).filter;
-      ask(*filter, keys.batch(first, end, filter->seed()), std::span(out + first, end - first));
+      const auto filter = opened(bytes_of(filters[first])).filter;
+      kAsk(*filter, keys.batch(first, end, filter->seed()), std::span(out + first, end - first));
     });
     for (idx_t row = 0; row < count && (filters.has_nulls() || keys.has_nulls()); ++row) {
       if (filters.is_null(row) || keys.is_null(row)) set_null(output, row);
     }
-  });
-}
-
-void may_contain(duckdb_function_info info, duckdb_data_chunk input, Output output) {
-  look_up(info, input, output, [](const Filter& filter, KeySpan keys, std::span<std::uint8_t> out) {
-    (void)filter.may_contain(keys, out);
-  });
-}
-
-void count(duckdb_function_info info, duckdb_data_chunk input, Output output) {
-  look_up(info, input, output, [](const Filter& filter, KeySpan keys, std::span<std::uint8_t> out) {
-    filter.count(keys, out);
   });
 }
 
@@ -66,28 +55,30 @@ void for_each_row(duckdb_function_info info, duckdb_data_chunk input, Output out
   });
 }
 
-Filters::Opened opened(const duckdb_string_t& value) {
-  return Filters::of_process().open(bytes_of(value));
-}
-
 void describe(duckdb_function_info info, duckdb_data_chunk input, Output output) {
+  const auto member = [&](idx_t number) { return duckdb_struct_vector_get_child(output, number); };
   for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& value) {
-    const auto set = [&]<typename T>(idx_t member, T figure) {
-      const duckdb_vector column = duckdb_struct_vector_get_child(output, member);
-      static_cast<T*>(duckdb_vector_get_data(column))[row] = figure;
+    const auto set = [&]<typename T>(idx_t number, T figure) {
+      static_cast<T*>(duckdb_vector_get_data(member(number)))[row] = figure;
     };
-    const auto [filter, bytes, _] = opened(value);
+    const auto [filter, bytes, _] = opened(bytes_of(value));
     set(0, std::uint64_t{filter->size()});
     set(1, std::uint64_t{filter->capacity()});
     set(2, std::int32_t{filter->bits()});
     set(3, filter->expected_fpr());
     set(4, bytes);
   });
+  // DuckDB asks a member without asking the STRUCT.
+  const Strings filters(input, 0);
+  for (idx_t row = 0; row < duckdb_data_chunk_get_size(input) && filters.has_nulls(); ++row) {
+    for (idx_t number = 0; number < 5 && filters.is_null(row); ++number)
+      set_null(member(number), row);
+  }
 }
 
 void open_filter(duckdb_function_info info, duckdb_data_chunk input, Output output) {
   for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& value) {
-    set_bytes(output, row, opened(value).handle);
+    set_bytes(output, row, opened(bytes_of(value)).handle);
   });
 }
 
@@ -108,7 +99,7 @@ void load_file(duckdb_function_info info, duckdb_data_chunk input, Output output
 void save_file(duckdb_function_info info, duckdb_data_chunk input, Output output) {
   for_each_row<duckdb_string_t, duckdb_string_t>(
       info, input, output, [&](idx_t row, const auto& value, const auto& path) {
-        const auto [filter, bytes, _] = opened(value);
+        const auto [filter, bytes, _] = opened(bytes_of(value));
         save(*filter, path_of(path));
         static_cast<std::uint64_t*>(duckdb_vector_get_data(output))[row] = bytes;
       });
@@ -151,9 +142,12 @@ bool add_lookups(duckdb_connection connection) {
   const Type figures(duckdb_create_struct_type(members, names, std::size(names)));
   // Files change, so their functions are called anew each time.
   const Function functions[] = {
-      {"nestline_may_contain", may_contain, {kFilter, kKey}, boolean.get()},
-      {"nestline_contains", may_contain, {kFilter, kKey}, boolean.get()},  // its name in SQLite
-      {"nestline_count", count, {kFilter, kKey}, small.get()},
+      {"nestline_may_contain", look_up<kMayContain>, {kFilter, kKey}, boolean.get()},
+      {"nestline_contains",
+       look_up<kMayContain>,
+       {kFilter, kKey},
+       boolean.get()},  // its name in SQLite
+      {"nestline_count", look_up<kCount>, {kFilter, kKey}, small.get()},
       {"nestline_open", open_filter, {kFilter}, blob.get()},
       {"nestline_info", describe, {kFilter}, figures.get()},
       {"nestline_load", load_file, {DUCKDB_TYPE_VARCHAR}, blob.get(), true},

@@ -1,8 +1,6 @@
 #include "lib/duckdb/vectors.h"
 
 #include <algorithm>
-#include <memory>
-#include <stdexcept>
 
 #include "lib/embed/bytes.h"
 
@@ -68,17 +66,22 @@ void Keys::read_strings(duckdb_vector vector, idx_t count) {
   all_ = std::span<const std::string_view>(strings_);
 }
 
-template <typename Place>
 void Keys::read_labels(duckdb_vector vector, duckdb_logical_type type, idx_t count) {
-  const Column<Place> places(vector);
+  const duckdb_type stored = duckdb_enum_internal_type(type);
+  const std::size_t bytes = stored == DUCKDB_TYPE_UTINYINT    ? 1
+                            : stored == DUCKDB_TYPE_USMALLINT ? 2
+                                                              : 4;
+  const Column<std::byte> places(vector);
   labels_.clear();
   strings_.assign(count, {});
   for (idx_t row = 0; row < count; ++row) {
     if (places.is_null(row)) continue;
-    const auto [label, is_new] = labels_.try_emplace(places[row]);
+    std::uint32_t place = 0;  // DuckDB runs on little-endian processors
+    std::memcpy(&place, &places[row * bytes], bytes);
+    const auto [label, is_new] = labels_.try_emplace(place);
     if (is_new) {
-      const std::unique_ptr<char, void (*)(void*)> text(
-          duckdb_enum_dictionary_value(type, places[row]), duckdb_free);
+      const std::unique_ptr<char, void (*)(void*)> text(duckdb_enum_dictionary_value(type, place),
+                                                        duckdb_free);
       if (text == nullptr) throw std::bad_alloc();
       label->second = text.get();
     }
@@ -122,13 +125,8 @@ void Keys::read(duckdb_vector vector, idx_t count) {
     case DUCKDB_TYPE_VARCHAR:
     case DUCKDB_TYPE_BLOB:
       return read_strings(vector, count);
-    case DUCKDB_TYPE_ENUM: {
-      const duckdb_type stored = duckdb_enum_internal_type(type.get());
-      if (stored == DUCKDB_TYPE_UTINYINT) read_labels<std::uint8_t>(vector, type.get(), count);
-      if (stored == DUCKDB_TYPE_USMALLINT) read_labels<std::uint16_t>(vector, type.get(), count);
-      if (stored == DUCKDB_TYPE_UINTEGER) read_labels<std::uint32_t>(vector, type.get(), count);
-      return;
-    }
+    case DUCKDB_TYPE_ENUM:
+      return read_labels(vector, type.get(), count);
     case DUCKDB_TYPE_SQLNULL:  // a NULL without a type: no value is looked at
       integers_.assign(count, 0);
       all_ = std::span<const std::uint64_t>(integers_);
@@ -153,6 +151,12 @@ void Keys::add_hashes(idx_t first, idx_t end, std::uint64_t seed, std::vector<Ha
       if (!is_null(row)) hashes.push_back(hash_key(keys[row - first], seed));
     }
   });
+}
+
+Keys& keys_of(duckdb_data_chunk chunk, idx_t column) {
+  static thread_local Keys keys;
+  keys.read(duckdb_data_chunk_get_vector(chunk, column), duckdb_data_chunk_get_size(chunk));
+  return keys;
 }
 
 }  // namespace nestline::inline v0_2::duckdb

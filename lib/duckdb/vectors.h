@@ -1,8 +1,7 @@
 // Columns of DuckDB as keys and as filters.
 //
-// docs/DUCKDB.md lists which value is which key: values that are equal in SQL are one, the same as
-// in SQLite, Python, C++ and the shell. Where equality is not that of bytes or integers, a type is
-// refused with a sentence.
+// docs/DUCKDB.md lists which value is which key. A type whose equality is not that of bytes or
+// integers is refused with a sentence.
 //
 // A column is a vector of at most duckdb_vector_size() values. DuckDB makes it flat before it calls
 // us: a filter that is the same for all rows comes as the same pointer in each.
@@ -11,11 +10,6 @@
 
 #include <array>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -85,7 +79,6 @@ class Keys {
   template <typename T>
   void read_integers(const void* data, idx_t count);
   void read_strings(duckdb_vector vector, idx_t count);
-  template <typename Place>
   void read_labels(duckdb_vector vector, duckdb_logical_type type, idx_t count);
 
   Column<std::byte> nulls_;
@@ -97,6 +90,9 @@ class Keys {
   duckdb_type type_ = DUCKDB_TYPE_INVALID;
   KeySpan all_{std::span<const std::uint64_t>()};
 };
+
+// Those in a column, until the next call of this thread. Throws as Keys::read.
+Keys& keys_of(duckdb_data_chunk chunk, idx_t column);
 
 // Calls visit(first, end) for each longest run of rows whose filters are the same and not NULL: the
 // same place in memory, or the same few bytes in the value itself.

@@ -1,15 +1,6 @@
 #include "lib/embed/blob_filter.h"
 
-#include <algorithm>
-#include <cstring>
-#include <vector>
-
-#include "lib/file/file_format.h"
 #include "lib/file/filter_bytes.h"
-#include "lib/file/sources.h"
-#include "lib/kernels/kernels.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
 
 namespace nestline::inline v0_2 {
 

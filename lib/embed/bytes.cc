@@ -1,19 +1,10 @@
 // What serves filters of all kinds, and what is Filter's.
 #include "lib/embed/bytes.h"
 
-#include <algorithm>
-#include <bit>
-#include <cstring>
-#include <stdexcept>
-#include <vector>
-
 #include "lib/embed/replacing.h"
 #include "lib/file/file_format.h"
-#include "lib/filter/blocks.h"
 #include "lib/filter/bulk_build.h"
 #include "lib/filter/sizing.h"
-#include "lib/kernels/kernels.h"
-#include "lib/place/hash.h"
 
 namespace nestline::inline v0_2 {
 

@@ -13,18 +13,10 @@
 #ifndef NESTLINE_LIB_EMBED_BYTES_H_
 #define NESTLINE_LIB_EMBED_BYTES_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <memory_resource>
-#include <span>
-
 #include "lib/filter/storage.h"
-#include "lib/place/layout.h"
 #include "lib/place/little_endian.h"
 #include "lib/place/shape.h"
-#include "nestline/concurrent_filter.h"
 #include "nestline/expiring_filter.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2 {
 

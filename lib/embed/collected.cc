@@ -1,30 +1,15 @@
 #include "lib/embed/collected.h"
 
 #include <algorithm>
-#include <bit>
-#include <string>
-#include <utility>
 
 #include "lib/embed/lineage.h"
 
 namespace nestline::inline v0_2 {
 namespace {
 
-// The most copies that a filter of any width has of one key.
-constexpr std::size_t kCopies = 10;
-// Those that are kept where more than a tenth of so many hashes would go beyond them.
-constexpr std::size_t kFewCopies = 2;
-constexpr std::size_t kMany = 1000;
-
 // Sorts, and drops what goes beyond these copies of a hash.
-void drop_surplus(HashCollector::Hashes& hashes) {
+void drop_surplus(HashCollector::Hashes& hashes, std::size_t copies) {
   std::ranges::sort(hashes, {}, &Hash::value);
-  std::size_t beyond = 0;
-  for (std::size_t i = kFewCopies; i < hashes.size(); ++i) {
-    beyond += hashes[i].value == hashes[i - kFewCopies].value ? 1 : 0;
-  }
-  const bool are_few = hashes.size() >= kMany && beyond > hashes.size() / 10;
-  const std::size_t copies = are_few ? kFewCopies : kCopies;
   std::size_t kept = 0;
   for (const Hash hash : hashes) {
     const bool is_surplus = kept >= copies && hashes[kept - copies].value == hash.value;
@@ -33,7 +18,7 @@ void drop_surplus(HashCollector::Hashes& hashes) {
   hashes.resize(kept);
 }
 
-bool has_much_surplus(const HashCollector::Hashes& hashes) {
+bool has_much_surplus(const HashCollector::Hashes& hashes, std::size_t copies) {
   // Of a sample of 2^13 the size has a deviation of 1.1 %.
   constexpr std::size_t kSample = std::size_t{1} << 13;
   constexpr double kEnough = 0.97;
@@ -43,7 +28,7 @@ bool has_much_surplus(const HashCollector::Hashes& hashes) {
   for (const Hash hash : hashes) {
     if (hash.value >> (64 - bits) == 0) sample.push_back(hash);
   }
-  drop_surplus(sample);
+  drop_surplus(sample, copies);
   return static_cast<double>(sample.size()) < kEnough * static_cast<double>(hashes.size() >> bits);
 }
 
@@ -79,13 +64,13 @@ void HashCollector::add(const HashCollector& other) {
 std::span<const Hash> HashCollector::finish(std::uint64_t most) {
   if (last_ != nullptr) whole_.push_back(std::move(last_));
   if (whole_.empty()) return {};
-  if (whole_.size() > 1 || has_much_surplus(*whole_[0])) {
+  if (whole_.size() > 1 || has_much_surplus(*whole_[0], copies_)) {
     std::size_t all = 0;
     for (const auto& hashes : whole_) all += hashes->size();
     auto joined = std::make_shared<Hashes>();
     joined->reserve(all);
     for (const auto& hashes : whole_) joined->insert(joined->end(), hashes->begin(), hashes->end());
-    if (has_much_surplus(*joined)) drop_surplus(*joined);
+    if (has_much_surplus(*joined, copies_)) drop_surplus(*joined, copies_);
     whole_.assign(1, std::move(joined));
   }
   if (whole_[0]->size() > most) throw TooBig();
@@ -93,7 +78,7 @@ std::span<const Hash> HashCollector::finish(std::uint64_t most) {
 }
 
 void HashCollector::make_room(std::size_t more, std::uint64_t most) {
-  if (has_much_surplus(*last_)) drop_surplus(*last_);
+  if (has_much_surplus(*last_, copies_)) drop_surplus(*last_, copies_);
   const std::size_t needed = last_->size() + more;
   if (needed > most) throw TooBig();
   if (needed > last_->capacity() / 2) last_->reserve(std::max(2 * last_->capacity(), needed));

@@ -3,12 +3,8 @@
 #ifndef NESTLINE_LIB_EMBED_COLLECTED_H_
 #define NESTLINE_LIB_EMBED_COLLECTED_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <memory_resource>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <vector>
 
@@ -47,10 +43,8 @@ struct PageAllocator {
 // The hashes of the keys of an aggregate.
 //
 // Of equal hashes a filter keeps a few copies. So when the memory is full, and at the end, copies
-// beyond kCopies are dropped by sorting, if there are many. A filter in which many keys had many
-// copies would be large and take long to build: then kFewCopies of each stay. What is kept decides
-// the memory: 8 bytes a hash, up to 16 when there is room to spare, 24 while the memory is
-// enlarged.
+// beyond `copies` are dropped by sorting, if there are many. What is kept decides the memory: 8
+// bytes a hash, up to 16 when there is room to spare, 24 while the memory is enlarged.
 //
 // To find out whether there are many, the lowest hashes serve as a sample, 1 distinct key of a
 // power of two with all its copies. If few of those can be dropped, and the sample is about as
@@ -61,6 +55,7 @@ struct PageAllocator {
 class HashCollector {
  public:
   using Hashes = std::vector<Hash, PageAllocator<Hash>>;
+  explicit HashCollector(std::size_t copies) : copies_(copies) {}
   // Throws std::bad_alloc, and TooBig when more than `most` are kept.
   void add(std::span<const Hash> hashes, std::uint64_t most);
   void add(const HashCollector& other);
@@ -69,6 +64,7 @@ class HashCollector {
 
  private:
   void make_room(std::size_t more, std::uint64_t most);
+  std::size_t copies_;
   std::shared_ptr<Hashes> last_;                      // grows, unless others have it too
   std::vector<std::shared_ptr<const Hashes>> whole_;  // of these none does
 };
@@ -76,6 +72,8 @@ class HashCollector {
 // nestline_build of one group.
 class CollectedBuild {
  public:
+  static constexpr std::size_t kAllCopies = 10;  // the most that a filter of any width has
+  explicit CollectedBuild(std::size_t copies = kAllCopies) : hashes(copies) {}
   HashCollector hashes;
   // Those of the group's first row; throws Refusal for others, and for what is no rate or capacity.
   void set_options(double fpr, std::optional<std::int64_t> capacity);

@@ -1,5 +1,3 @@
-#include <stdexcept>
-#include <utility>
 
 #include "lib/embed/bytes.h"
 #include "lib/embed/replacing.h"

@@ -1,11 +1,6 @@
 #include "lib/embed/lineage.h"
 
-#include <algorithm>
-
 #include "lib/filter/blocks.h"
-#include "lib/kernels/kernels.h"
-#include "lib/place/geometry.h"
-#include "lib/table/table.h"
 
 namespace nestline::inline v0_2 {
 namespace {

@@ -21,10 +21,7 @@
 #ifndef NESTLINE_LIB_EMBED_LINEAGE_H_
 #define NESTLINE_LIB_EMBED_LINEAGE_H_
 
-#include <cstdint>
-
 #include "lib/embed/bytes.h"
-#include "nestline/filter.h"
 
 namespace nestline::inline v0_2 {
 

@@ -2,11 +2,6 @@
 #ifndef NESTLINE_LIB_EMBED_REPLACING_H_
 #define NESTLINE_LIB_EMBED_REPLACING_H_
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-
 #include "lib/filter/blocks.h"
 
 namespace nestline::inline v0_2 {

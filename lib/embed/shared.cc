@@ -1,6 +1,5 @@
 #include "lib/concurrent/concurrent_state.h"
 #include "lib/embed/bytes.h"
-#include "lib/filter/growth.h"
 
 namespace nestline::inline v0_2 {
 

@@ -1,13 +1,8 @@
 // nestline_build(key [, fpr [, capacity]]) and nestline_merge(filter).
 #include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "lib/embed/collected.h"
 #include "lib/sqlite/filter_argument.h"
 #include "lib/sqlite/values.h"
-#include "nestline/io.h"
 
 namespace nestline::inline v0_2::sqlite {
 namespace {

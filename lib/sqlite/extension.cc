@@ -8,7 +8,6 @@
 // program's user: only the statement itself may call it, no view, trigger or schema
 // (SQLITE_DIRECTONLY). It is deterministic as SQLite understands that, during one statement, so
 // SQLite calls it once for a constant path; what is DIRECTONLY cannot get into an index.
-#include <sqlite3ext.h>
 
 #include <exception>
 #include <new>

@@ -1,12 +1,7 @@
 #include "lib/sqlite/filter_argument.h"
 
 #include <algorithm>
-#include <atomic>
-#include <cstring>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "lib/sqlite/values.h"
 

@@ -23,19 +23,9 @@
 #ifndef NESTLINE_LIB_SQLITE_FILTER_ARGUMENT_H_
 #define NESTLINE_LIB_SQLITE_FILTER_ARGUMENT_H_
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <span>
-#include <variant>
-
 #include "lib/embed/blob_filter.h"
 #include "lib/sqlite/api.h"
 #include "nestline/io.h"
-#include "nestline/mapped_filter.h"
 
 namespace nestline::inline v0_2::sqlite {
 

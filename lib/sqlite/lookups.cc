@@ -1,7 +1,6 @@
 // The functions of a row: contains, count, info; and open and file, which return handles.
 #include <charconv>
 #include <iterator>
-#include <string>
 
 #include "lib/sqlite/filter_argument.h"
 #include "lib/sqlite/values.h"

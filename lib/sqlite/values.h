@@ -8,16 +8,8 @@
 #ifndef NESTLINE_LIB_SQLITE_VALUES_H_
 #define NESTLINE_LIB_SQLITE_VALUES_H_
 
-#include <array>
-#include <bit>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-
 #include "lib/embed/bytes.h"
 #include "lib/sqlite/api.h"
-#include "nestline/keys.h"
 
 namespace nestline::inline v0_2::sqlite {
 

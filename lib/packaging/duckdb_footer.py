@@ -1,4 +1,4 @@
-"""Appends what DuckDB reads before it loads an extension: footer.py FILE PLATFORM INTERFACE VERSION
+"""Appends what DuckDB reads before it loads an extension: duckdb_footer.py FILE PLATFORM INTERFACE VERSION
 
 Eight fields of 32 bytes, the last first: the number 4, the platform, the version of DuckDB's C interface, that of
 the extension, the kind of interface, three that are empty; then 256 bytes for a signature, which we have none of."""
