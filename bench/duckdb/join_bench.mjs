@@ -6,8 +6,9 @@
 // multiplies all numbers of rows. --only leaves out the lines whose name has not WORD.
 //
 // A query runs without a filter; with one that a statement before it builds into a variable, both counted (built); with
-// one that was in the variable already (kept); and with one that a subquery builds. All must count the same. They run in turn, --rounds (5) times after one round that does not count. The table has the median in
-// milliseconds of processor time, and in brackets of time that passed, which with --threads (1) above 1 is what threads save.
+// one that was in the variable already (kept); and with one that a subquery builds. All must count the same. They run in
+// turn, --rounds (5) times after one round that does not count. The table has the median in milliseconds of processor
+// time, and in brackets of time that passed, which with --threads (1) above 1 is what threads save.
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';

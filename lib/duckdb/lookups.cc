@@ -1,6 +1,5 @@
 // The functions of a row: may_contain, count, info, load and save.
 #include <algorithm>
-#include <iterator>
 #include <tuple>
 
 #include "lib/duckdb/filters.h"
@@ -55,6 +54,7 @@ void for_each_row(duckdb_function_info info, duckdb_data_chunk input, Output out
   });
 }
 
+constexpr idx_t kFigures = 5;  // the members of what it returns
 void describe(duckdb_function_info info, duckdb_data_chunk input, Output output) {
   const auto member = [&](idx_t number) { return duckdb_struct_vector_get_child(output, number); };
   for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& value) {
@@ -71,7 +71,7 @@ void describe(duckdb_function_info info, duckdb_data_chunk input, Output output)
   // DuckDB asks a member without asking the STRUCT.
   const Strings filters(input, 0);
   for (idx_t row = 0; row < duckdb_data_chunk_get_size(input) && filters.has_nulls(); ++row) {
-    for (idx_t number = 0; number < 5 && filters.is_null(row); ++number)
+    for (idx_t number = 0; number < kFigures && filters.is_null(row); ++number)
       set_null(member(number), row);
   }
 }
@@ -135,11 +135,10 @@ bool add_lookups(duckdb_connection connection) {
   constexpr duckdb_type kFilter = DUCKDB_TYPE_BLOB, kKey = DUCKDB_TYPE_ANY;
   const Type boolean(DUCKDB_TYPE_BOOLEAN), small(DUCKDB_TYPE_UTINYINT), blob(DUCKDB_TYPE_BLOB),
       number(DUCKDB_TYPE_UBIGINT), integer(DUCKDB_TYPE_INTEGER), real(DUCKDB_TYPE_DOUBLE);
-  // What describe sets.
-  const char* names[] = {"keys", "capacity", "bits", "rate", "bytes"};
-  duckdb_logical_type members[] = {number.get(), number.get(), integer.get(), real.get(),
-                                   number.get()};
-  const Type figures(duckdb_create_struct_type(members, names, std::size(names)));
+  const char* names[kFigures] = {"keys", "capacity", "bits", "rate", "bytes"};
+  duckdb_logical_type members[kFigures] = {number.get(), number.get(), integer.get(), real.get(),
+                                           number.get()};
+  const Type figures(duckdb_create_struct_type(members, names, kFigures));
   // Files change, so their functions are called anew each time.
   const Function functions[] = {
       {"nestline_may_contain", look_up<kMayContain>, {kFilter, kKey}, boolean.get()},

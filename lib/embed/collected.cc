@@ -64,13 +64,14 @@ void HashCollector::add(const HashCollector& other) {
 std::span<const Hash> HashCollector::finish(std::uint64_t most) {
   if (last_ != nullptr) whole_.push_back(std::move(last_));
   if (whole_.empty()) return {};
-  if (whole_.size() > 1 || has_much_surplus(*whole_[0], copies_)) {
+  const bool has_surplus = whole_.size() == 1 && has_much_surplus(*whole_[0], copies_);
+  if (whole_.size() > 1 || has_surplus) {
     std::size_t all = 0;
     for (const auto& hashes : whole_) all += hashes->size();
     auto joined = std::make_shared<Hashes>();
     joined->reserve(all);
     for (const auto& hashes : whole_) joined->insert(joined->end(), hashes->begin(), hashes->end());
-    if (has_much_surplus(*joined, copies_)) drop_surplus(*joined, copies_);
+    if (has_surplus || has_much_surplus(*joined, copies_)) drop_surplus(*joined, copies_);
     whole_.assign(1, std::move(joined));
   }
   if (whole_[0]->size() > most) throw TooBig();

@@ -20,8 +20,8 @@ inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highe
 // there may be planes.
 enum class Form : std::uint8_t { bytes, bytes_and_nibbles, halfwords, maplet };
 
-// The slots of those blocks of which callers look into: which are a key's bucket, and where their
-// bits are.
+// The slots of blocks that callers look into, of 8, 9 and 10 bits: which are a key's bucket, and
+// where their bits are.
 template <int kBits>
 struct FilterSlots;
 

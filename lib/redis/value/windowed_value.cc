@@ -270,8 +270,13 @@ std::uint64_t WindowedValue::digest() const {
 }
 
 bool WindowedReader::add(Bytes piece) {
-  const auto is_head = [&] { return (head_ = WindowedValue::decode_head(piece)).has_value(); };
-  is_wrong_ = is_wrong_ || !(head_ ? add_piece(piece) : is_head());
+  if (is_wrong_) return false;
+  if (head_) {
+    is_wrong_ = !add_piece(piece);
+  } else {
+    head_ = WindowedValue::decode_head(piece);
+    is_wrong_ = !head_;
+  }
   return !is_wrong_;
 }
 
