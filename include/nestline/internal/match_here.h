@@ -2,9 +2,8 @@
 // compiled for: what lib/kernels/match-inl.h computes, by what compilers have built in. Of 8, 9 and
 // 10 bits: at 12 and 16 a call takes as long (docs/PERFORMANCE.md). Not for direct use.
 //
-// Only from AVX2 on: with SSE2 alone the library's own
-// code is faster, in caches (1.2 times at 8 bits) and in memory. ThreadSanitizer wants
-// shared blocks read by words, as the library does.
+// Only from AVX2 on: with SSE2 alone the library's own code is faster, in caches (1.2 times at 8
+// bits) and in memory. ThreadSanitizer wants shared blocks read by words, as the library does.
 #ifndef NESTLINE_INTERNAL_MATCH_HERE_H_
 #define NESTLINE_INTERNAL_MATCH_HERE_H_
 
@@ -18,10 +17,11 @@
 
 namespace nestline::inline v0_2::internal {
 
+// Of the source's own: another one may have another step.
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-inline constexpr std::size_t kStep = 64;
+constexpr std::size_t kStep = 64;
 #else
-inline constexpr std::size_t kStep = 32;
+constexpr std::size_t kStep = 32;
 #endif
 using Bytes [[gnu::vector_size(kStep), gnu::may_alias]] = char;
 
