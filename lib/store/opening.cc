@@ -51,7 +51,7 @@ void require_empty(const Disk& disk) {
     const bool ours = name == "lock" || name == kCheckpointNewName || name == kNewEndName ||
                       name.find(".damaged") != std::string::npos;  // by repair
     if (!ours) {
-      throw StoreError(disk.path_of(name).string() +
+      throw StoreError(folder_name(disk) +
                        ": there is no store in this folder, and it is not empty");
     }
   }

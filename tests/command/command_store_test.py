@@ -69,6 +69,9 @@ class StoreTest(CommandTest):
     def stats(self, name="db"):
         return json.loads(self.output("store", "stats", "--json", name))
 
+    def logs(self):
+        return sorted(name for name in os.listdir(self.path("db")) if name.endswith(".log"))
+
     def hold(self, name="db"):
         """A command that has the store open for writing until its input is closed."""
         process = self.start("store", "load", name, stdout=None)
@@ -306,6 +309,25 @@ class StoreText(StoreTest):
                                 stdin=b"none\na\\\n")
         self.expect_store_error(["mget", "db", "none"], b"nestline: none: No such file")
 
+    def test_files_that_are_read_and_written(self):
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000000,) * 2)}
+        self.load([(b"k", b"v"), (b"v", b"w")])
+        self.write("keys", b"k\nv\n")
+        before = self.read("keys")
+        with open(self.path("keys"), "ab") as out:
+            self.expect_store(["mget", "db", "keys"], 2, None,
+                              b"nestline: keys: this input is also the output, and is not read\n",
+                              stdout=out, **limit)
+        self.assertEqual(self.read("keys"), before)
+        log, dumped = "db/" + self.logs()[-1], self.dump()
+        with open(self.path(log), "rb") as again:
+            for arguments, name in ((["import", "db", log], log), (["load", "db", "keys", log], log),
+                                    (["import", "db", "-", "--as", "x"], "standard input")):
+                self.expect_store_error(
+                    arguments, b"nestline: %s: this is a file in the folder of the store itself\n"
+                    % name.encode(), stdin=again.fileno(), **limit)
+        self.assertEqual(self.dump(), dumped)
+
     def test_lines_that_end_in_a_zero_byte(self):
         self.load(ODD)
         dumped = self.dump("-z")
@@ -415,9 +437,6 @@ class StoreCare(StoreTest):
         self.assertEqual(sorted(self.dump().splitlines()),
                          sorted(text_of(records[1000:]).splitlines()))
         self.expect_store(["verify", "db"])
-
-    def logs(self):
-        return sorted(name for name in os.listdir(self.path("db")) if name.endswith(".log"))
 
     def test_damage(self):
         records = [(b"%d" % i, b"v" * 100) for i in range(1000)]
@@ -590,8 +609,8 @@ class StoreCare(StoreTest):
         self.write("other/file", b"precious")
         for command in (["put", "other", "k", "v"], ["load", "other"], ["get", "other", "k"],
                         ["compact", "other"], ["verify", "other"], ["repair", "other"]):
-            self.expect_store_error(command, b"nestline: other",
-                                    b"there is no store in this folder")
+            self.expect_store_error(command,
+                                    b"nestline: other: there is no store in this folder")
         self.assertEqual(os.listdir(self.path("other")), ["file"])
 
     def test_closed_pipe(self):

@@ -79,6 +79,13 @@ class CommandLine(CommandTest):
             (["merge", "-o", "f"], b"INPUT is required"),
             (["merge", "-o", "f", "g"],
              b"merge takes two or more filter files; see nestline merge"),
+            # It stands for standard input where lines are read, and for nothing else.
+            (["build", "-o", "-"],
+             b"-o takes the name of a file, not '-'; /dev/stdout is standard output; see nestline"),
+            (["merge", "-o", "-", "f", "g"], b"-o takes the name of a file, not '-'; /dev/stdout"),
+            (["merge", "-o", "f", "-", "g"], b"INPUT takes the name of a file, not '-'; see"),
+            (["query", "-", "keys"], b"FILE takes the name of a file, not '-'; see nestline query"),
+            (["uniq", "--state", "-"], b"--state takes the name of a file, not '-'; see nestline"),
         ]:
             with self.subTest(arguments=arguments):
                 self.expect_error(arguments, part, stdin=b"a\n")
@@ -90,7 +97,7 @@ class CommandLine(CommandTest):
         self.expect(["build", "-o", "f", "--", "[a,b]", "build", "a b", "{}", "-x", "\xe4"])
         self.assertEqual(self.info("f")["keys"], 6)
         self.expect(["query", "f", "build", "[a,b]"], out=b"key in build\nkey in [a,b]\n")
-        self.expect_error(["query", ""], b"No such file")
+        self.expect_error(["query", ""], b"FILE takes the name of a file; see nestline query")
         self.expect_error(["query", "f", ""], b"No such file")
 
 
@@ -362,6 +369,8 @@ class Build(CommandTest):
         options = self.as_nobody()
         self.build("f", b"a\n")
         self.build("secret", b"a\n")
+        self.build("open", b"a\n")
+        os.chmod(self.path("open"), 0o666)
         os.chmod(self.path("f"), 0o444)
         os.chmod(self.path("secret"), 0)
         os.chmod(self.folder, 0o555)
@@ -374,11 +383,16 @@ class Build(CommandTest):
             (["build", "-o", "new"], b"new: cannot write in ."),
             (["add", "f"], b"f"),
             (["remove", "f"], b"f"),
+            # The file itself may be written, but not replaced.
+            (["add", "open"], b"open: cannot write in ."),
+            (["remove", "open"], b"open: cannot write in ."),
+            (["uniq", "--state", "new"], b"new: cannot write in ."),
         ]:
             self.expect_error(arguments, b"nestline: %s: Permission denied\n" % name,
                               stdin=b"a\n", **options)
         self.assertEqual(self.read("f"), before)
-        self.assertEqual(sorted(os.listdir(self.folder)), ["f", "secret"])
+        self.assertEqual(self.read("open"), before)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["f", "open", "secret"])
 
 
 if __name__ == "__main__":

@@ -8,9 +8,12 @@ import collections
 import itertools
 import os
 import random
+import re
+import resource
 import select
 import signal
 import subprocess
+import time
 
 from command_harness import PATIENCE, CommandTest, lines
 
@@ -238,6 +241,12 @@ class Uniq(UniqTest):
         self.expect_full(finest, 9999, b"--window", share=0)
         self.expect_lines(["-d", *finest, "--capacity", "10000"], out=lines(b"key", 5000),
                           stdin=lines(b"key", 5000) * 2 + lines(b"more", 5000))
+        # A new line that is left out takes no room.
+        for count, wanted in ((5001, 0), (6000, 2)):
+            status, out, _ = self.run_command("uniq", "--fpr", "0.01", "--capacity", "5000", "-c",
+                                              stdin=lines(b"key", count))
+            self.assertEqual(status, wanted)
+            self.assertTrue(4950 < int(out) < 5000 if wanted == 0 else int(out) == 5000, out)
 
     def test_arguments(self):
         for arguments, part in [
@@ -266,7 +275,7 @@ class Uniq(UniqTest):
                                                   stdout=full)
                 self.assertEqual(status, 2)
                 self.assertIn(message[:-1], err)
-        self.assertEqual(self.read("s"), b"")  # nothing counts as seen
+        self.assertEqual(os.listdir(self.folder), [])  # nothing counts as seen
         # The command ends although its input does not.
         with open("/dev/full", "wb") as full, self.start("uniq", stdout=full) as process:
             process.stdin.write(b"a\n")
@@ -339,11 +348,54 @@ class UniqState(UniqTest):
         self.expect_lines(["--state", "s"], out=lines(b"old", 10), stdin=lines(b"old", 10))
         before = self.read("s")
         self.write("text", lines(b"key", 200000))
-        with self.start("uniq", "--state", "s", "text") as process:
-            self.assertEqual(process.stdout.readline(), b"key-0\n")
-            process.stdout.close()
-            self.assertEqual(process.wait(PATIENCE), -signal.SIGPIPE)
+        for state in ("s", "none"):
+            with self.start("uniq", "--state", state, "text") as process:
+                self.assertEqual(process.stdout.readline(), b"key-0\n")
+                process.stdout.close()
+                self.assertEqual(process.wait(PATIENCE), -signal.SIGPIPE)
+                self.assertEqual(process.stderr.read(), b"")
         self.assertEqual(self.read("s"), before)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["s", "text"])
+
+    def test_a_run_that_fails_leaves_no_state_where_there_was_none(self):
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))}
+        self.expect_lines(["--state", "s"], 2, b"a\n", b"nestline: s: File too large\n", stdin=b"a\n",
+                          **limit)
+        self.assertEqual(os.listdir(self.folder), [])
+        # Nor does it take that of a run that waits for it.
+        with self.start("uniq", "--state", "s") as first:
+            self.ask(first, b"a\n", b"a\n")
+            with self.start("uniq", "--state", "s") as second:
+                second.stdin.write(b"a\nb\n")
+                second.stdin.close()
+                self.wait_for_lock(second.pid)
+                first.stdout.close()
+                first.stdin.write(b"b\n")
+                first.stdin.close()
+                self.assertEqual(first.wait(PATIENCE), -signal.SIGPIPE)
+                self.assertEqual((second.stdout.read(), second.stderr.read()), (b"a\nb\n", b""))
+                self.assertEqual(second.wait(PATIENCE), 0)
+        self.expect_lines(["--state", "s"], out=b"c\n", stdin=b"a\nc\nb\n")
+        # An empty file that somebody else left is no state, and stays where it is.
+        self.write("empty", b"")
+        for options, status, out in (([*limit], 2, b"a\n"), ([], 0, b"a\n"), ([], 1, b"")):
+            err = b"" if status == 1 else b"nestline: empty: this file is empty; a new state begins\n"
+            err += b"nestline: empty: File too large\n" if options else b""
+            self.expect_lines(["--state", "empty"], status, out, err, stdin=b"a\n",
+                              **(limit if options else {}))
+        # A state that is the output would replace what is printed.
+        with open(self.path("s"), "ab") as out:
+            self.expect_lines(["--state", "s"], 2, None, b"nestline: s: this state is also the output\n",
+                              stdout=out)
+
+    def wait_for_lock(self, pid):
+        """Until the process waits for another one's lock."""
+        for _ in range(PATIENCE * 20):
+            with open("/proc/locks", encoding="ascii") as locks:
+                if re.search(rf"-> FLOCK .* {pid} ", locks.read()):
+                    return
+            time.sleep(0.05)
+        self.fail("it does not wait")
 
     def test_signals(self):
         # The first signal ends the input: what was printed is in the state.
@@ -355,7 +407,8 @@ class UniqState(UniqTest):
                 self.assertEqual(process.stdout.read(), b"")
                 self.assertEqual(process.wait(PATIENCE), -number)
             kept = number != signal.SIGKILL
-            self.expect_lines(["--state", name], stdin=b"a\nunfinished\n",
+            empty = b"nestline: %s: this file is empty; a new state begins\n" % name.encode()
+            self.expect_lines(["--state", name], stdin=b"a\nunfinished\n", err=b"" if kept else empty,
                         out=b"unfinished\n" if kept else b"a\nunfinished\n")
         # Without a state it ends at once; a signal that the caller ignores does nothing.
         with self.start("uniq") as process:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import random
+import resource
 import select
 import signal
 import struct
@@ -66,6 +67,45 @@ class Query(CommandTest):
         status, _, err = self.run_command("query", "f", stdin=b"a\n", stdout=subprocess.DEVNULL,
                                           preexec_fn=lambda: os.close(1))
         self.assertEqual((status, err), (2, b"nestline: standard output: Bad file descriptor\n"))
+
+    def test_output_that_is_its_own_input(self):
+        # Without an end; here until a limit.
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100000, 100000))}
+        own = b"this input is also the output, and is not read\n"
+        self.build("f", b"a\n", "--bits", "16")
+        self.write("other", b"1\n2\n")
+        os.link(self.path("other"), self.path("linked"))
+        with open(self.path("other"), "ab") as out, open(self.path("other"), "rb") as again:
+            for arguments, stdin, name in [
+                (["query", "-v", "f", "other"], b"", b"other"),
+                (["query", "-v", "f", "linked"], b"", b"linked"),
+                (["query", "-v", "f"], again.fileno(), b"standard input"),
+                (["uniq", "--window", "1", "other"], b"", b"other"),
+                (["uniq", "--window", "1", "-"], again.fileno(), b"standard input"),
+            ]:
+                self.expect(arguments, 2, None, b"nestline: %s: %s" % (name, own), stdin=stdin,
+                            stdout=out, **limit)
+        self.assertEqual(self.read("other"), b"1\n2\n")
+        with open(self.path("other"), "ab") as err, self.start(
+                "verify", "f", "other", stderr=err, **limit) as process:
+            self.assertEqual(process.wait(PATIENCE), 2)
+        self.assertEqual(self.read("other"), b"1\n2\nnestline: other: " + own)
+        # The other inputs are read. What is printed before is not read again.
+        self.write("list", b"b\nc\n")
+        with open(self.path("out"), "ab") as out, open(self.path("out"), "rb") as again:
+            self.expect(["uniq", "--window", "1", "list", "out", "-", "list"], 2, None,
+                        b"nestline: out: " + own + b"nestline: standard input: " + own,
+                        stdin=again.fileno(), stdout=out, **limit)
+        self.assertEqual(self.read("out"), b"b\nc\n" * 2)
+        # These end.
+        for target, written in (("none", b""), ("/dev/null", b""), ("list", b"b\nc\n2\n")):
+            if target == "none":
+                self.write(target, b"")
+            with open(self.path(target), "ab") as out, open(self.path(target), "rb") as again:
+                count = ["-c"] if written else []
+                self.expect(["query", "-v", *count, "f"], 0 if written else 1, None,
+                            stdin=again.fileno(), stdout=out)
+            self.assertEqual(self.read(target), written)
 
     def test_reader_that_leaves(self):
         self.write("keys", lines(b"key", 200000))

@@ -53,7 +53,9 @@ class ShellExampleTest(unittest.TestCase):
         (self.folder / "photo").write_bytes(bytes(range(256)) * 100)
         out = self.run_example("store.sh")
         self.assertTrue(out.startswith("Adauser:19\tMary\nrecords "), out)
+        self.assertTrue(out.endswith("photo\t25600\t7\nit is there\n"), out)
         self.assertEqual((self.folder / "copy").read_bytes(), bytes(range(256)) * 100)
+        self.assertEqual((self.folder / "copy.tsv").read_text(), "user:17\tAda\n")
 
 
 if __name__ == "__main__":

@@ -84,6 +84,26 @@ class ManTest(unittest.TestCase):
             for option in options_in(text):
                 self.assertIn(f"\\fB{option}\\fR", page)
 
+    def test_each_page_has_examples_of_its_commands(self):
+        for words, text in COMMANDS.items():
+            page = (MANUAL / "man" / ("-".join(["nestline", *words]) + ".1")).read_text()
+            examples = page.replace("\\-", "-").split(".SH EXAMPLES\n.EX\n")[1].split(".EE\n")[0]
+            below = [key for key in COMMANDS if key[:-1] == words and key and (*key,) != words]
+            ends = [key for key in below if "\nSubcommands:\n" not in COMMANDS[key]] or [words]
+            for end in ends:
+                with self.subTest(command=words, example=end):
+                    self.assertIn(f"nestline {' '.join(end)} ", examples)
+
+    def test_paragraphs_are_those_of_the_help(self):
+        page = (MANUAL / "man" / "nestline-uniq.1").read_text().replace("\\-", "-")
+        for begin in ("Without --capacity,", "With --window,", "With --within,", "-d prints",
+                      "-c prints", "With --state,", "Exit status:"):
+            self.assertIn(f"\n.PP\n{begin}", page)
+        # A sentence that ends at the end of a full line ends no paragraph.
+        full = "a" * 84 + " end.\nNext sentence\n"
+        self.assertEqual(len(help_tree.notes_of(full.splitlines())), 1)
+        self.assertEqual(len(help_tree.notes_of(full.replace("aa ", " ").splitlines())), 2)
+
     def test_a_formatter_reads_them_without_a_warning(self):
         if not shutil.which("groff"):
             self.skipTest("there is no groff")

@@ -185,6 +185,14 @@ class PackagesTest(unittest.TestCase):
             {(member.uid, member.gid, member.mode & 0o022) for member in members}, {(0, 0, 0)}
         )
 
+    def test_the_tarball_makes_itself_again(self):
+        tarball = next(PACKAGES.glob("nestline-*.tar.gz"))
+        with tempfile.TemporaryDirectory() as folder:
+            run("tar", "--extract", f"--file={tarball}", f"--directory={folder}")
+            tree = pathlib.Path(folder, tarball.name.removesuffix(".tar.gz"))
+            run(tree / "scripts/package", "--tarball", tree / "made")
+            self.assertTrue((tree / "made" / tarball.name).read_bytes() == tarball.read_bytes())
+
     def test_the_compiler_got_the_flags_of_debian(self):
         flags = self.cache["CMAKE_CXX_FLAGS"].split()
         self.assertIn("-fstack-protector-strong", flags)

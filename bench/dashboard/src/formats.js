@@ -1,10 +1,20 @@
-// What other tools write, as the rows of Google Benchmark: the files of pytest-benchmark, and the
-// plain list [{ name, unit, value, range }] that github-action-benchmark reads. Rows of the plain kind
-// may also stand in "benchmarks" of an object that has a "context".
+// What other tools write, as the rows of Google Benchmark: the files of pytest-benchmark; those of hyperfine;
+// the plain list [{ name, unit, value, range }] that github-action-benchmark reads; and the data.js that it
+// keeps, with such a list for each commit. Rows of the plain kind may also stand in "benchmarks" of an object
+// that has a "context", and hyperfine's "results" beside one.
 //
 // A value in a unit of time is a time. Any other is `value`, and its unit says which direction is
 // better: rates are better when they are larger, sizes when they are smaller. Where the unit does not
-// say, the caller's `bigger` and `smaller`, lists of units, do; they come before what is guessed here.
+// say, the caller's `bigger` and `smaller`, lists of units, do; they come before what is guessed here, and
+// before what data.js says of all its values.
+
+// The formats, for a sentence.
+export const FORMATS =
+  "files of Google Benchmark, of pytest-benchmark and of hyperfine (--export-json), lists of " +
+  "{ name, unit, value }, and the data.js of github-action-benchmark";
+
+// What stands before the JSON of data.js.
+export const SCRIPT_PREFIX = /^\s*window\.BENCHMARK_DATA\s*=/;
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
@@ -14,8 +24,8 @@ export function isObject(value) {
 
 export const NANOSECONDS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 const TIME =
-  /^(?:(ns|nanosec)|([u\u00b5\u03bc]s|microsec)|(ms|millisec)|(s|sec))(?:ond)?s?(?:\s*(?:\/|\bper\b)\s*[a-z]+)?$/i;
-const RATE = /(?:\/\s*|\bper\s+)s(?:ec(?:ond)?)?$|^[kmg]?(?:flops|iops|ops|bps|fps|tps|qps|rps)$/i;
+  /^(?:(ns|n(?:ano)?sec)|([u\u00b5\u03bc]s|(?:[u\u00b5\u03bc]|micro)sec)|(ms|m(?:illi)?sec)|(s|sec))(?:ond)?s?(?:\s*(?:\/|\bper\b)\s*[a-z]+)?$/i;
+const RATE = /(?:\/\s*|\bper\s+)[num\u00b5\u03bc]?s(?:ec(?:ond)?)?$|^[kmg]?(?:flops|iops|ops|bps|fps|tps|qps|rps)$/i;
 const SIZE = /^[kmgt]?i?(?:b|bytes?)(?:\/op)?$/i;
 
 function timeUnit(unit) {
@@ -23,10 +33,11 @@ function timeUnit(unit) {
   return found === undefined ? null : Object.keys(NANOSECONDS)[found];
 }
 
-// Whether more of a unit is better; null if nobody says.
-function isBiggerBetter(unit, { bigger = [], smaller = [] }) {
+// Whether more of a unit is better; null if nobody says. `all` is what the file says of all its units.
+function isBiggerBetter(unit, { bigger = [], smaller = [], all = null }) {
   if (bigger.includes(unit)) return true;
   if (smaller.includes(unit)) return false;
+  if (all !== null) return all;
   return RATE.test(unit) ? true : SIZE.test(unit) ? false : null;
 }
 
@@ -64,7 +75,7 @@ function rowsOfValue(entry, options, complain) {
     );
   }
   const put = (number) =>
-    time === null || bigger !== null ? { value: number } : { real_time: number, time_unit: time };
+    time === null || bigger ? { value: number } : { real_time: number, time_unit: time };
   const base = { name, run_name: name, unit, bigger_is_better: bigger === true };
   const deviation = deviationOf(range, value);
   if (deviation === null) return [{ ...base, run_type: "iteration", ...put(value) }];
@@ -92,22 +103,73 @@ function contextOfPytest({ machine_info: machine, commit_info: commit, datetime,
   };
 }
 
-// { context, benchmarks } of what a file contains; null if it is none of these formats.
+// A command: its times, else what is known of them. The values of its parameters become keys of the name.
+function rowsOfHyperfine(entry) {
+  if (!isObject(entry) || typeof (entry.name ?? entry.command) !== "string") return [entry];
+  const parameters = isObject(entry.parameters) ? Object.entries(entry.parameters) : [];
+  const name = [entry.name ?? entry.command, ...parameters.map((one) => one.join(":"))].join("/");
+  const base = { name, run_name: name, time_unit: "s" };
+  const put = (seconds) => ({ real_time: seconds });
+  const times = Array.isArray(entry.measurements)
+    ? entry.measurements.map((one) => one?.time_wall_clock?.value)
+    : entry.times;
+  if (Array.isArray(times) && times.some(isNumber)) {
+    return times
+      .filter(isNumber)
+      .map((time, index) => ({ ...base, run_type: "iteration", repetition_index: index, ...put(time) }));
+  }
+  const { median, mean, stddev } = entry.summary?.time_wall_clock ?? entry;
+  const rows = aggregates(base, { median, mean, stddev }, put);
+  return rows.length ? rows : [base];
+}
+
+const TOOLS = { customBiggerIsBetter: true, customSmallerIsBetter: false };
+
+// One { context, benchmarks } for each commit of each suite in data.js. Suites are told apart as programs are.
+function runsOfDataJs(entries, options, complain) {
+  return Object.entries(entries).flatMap(([suite, runs]) =>
+    (Array.isArray(runs) ? runs : []).filter(isObject).map(({ commit, date, tool, benches }) => {
+      const at = isObject(commit) ? commit : {};
+      const all = Object.hasOwn(TOOLS, tool) ? TOOLS[tool] : null;
+      return {
+        context: {
+          date,
+          commit: at.id,
+          commit_date: at.timestamp,
+          commit_title: String(at.message ?? "").split("\n")[0],
+          executable: suite.replace(/[\\/]/g, " "),
+        },
+        benchmarks: rowsOf(benches, { ...options, all }, complain),
+      };
+    }),
+  );
+}
+
+function rowsOf(list, options, complain) {
+  return (Array.isArray(list) ? list : []).flatMap((entry) => {
+    if (!isObject(entry) || typeof entry.name !== "string") return [entry];
+    if (isObject(entry.stats)) return rowsOfPytest(entry);
+    const isPlain = "value" in entry && !("real_time" in entry || "cpu_time" in entry);
+    return isPlain ? rowsOfValue(entry, options, complain) : [entry];
+  });
+}
+
+// A list of { context, benchmarks }, of what a file contains; null if it is none of these formats.
 export function asGoogleBenchmark(content, options, complain) {
   if (Array.isArray(content)) {
     if (!content.some((entry) => isObject(entry) && "value" in entry)) return null;
     return asGoogleBenchmark({ benchmarks: content }, options, complain);
   }
-  if (!isObject(content) || !Array.isArray(content.benchmarks)) return null;
-  const ofPytest = isObject(content.machine_info) || isObject(content.commit_info);
+  if (!isObject(content)) return null;
+  if (isObject(content.entries)) return runsOfDataJs(content.entries, options, complain);
   const given = isObject(content.context) ? content.context : {};
-  return {
-    context: ofPytest ? { ...contextOfPytest(content), ...given } : given,
-    benchmarks: content.benchmarks.flatMap((entry) => {
-      if (!isObject(entry) || typeof entry.name !== "string") return [entry];
-      if (isObject(entry.stats)) return rowsOfPytest(entry);
-      const isPlain = "value" in entry && !("real_time" in entry || "cpu_time" in entry);
-      return isPlain ? rowsOfValue(entry, options, complain) : [entry];
-    }),
-  };
+  if (Array.isArray(content.benchmarks)) {
+    const ofPytest = isObject(content.machine_info) || isObject(content.commit_info);
+    const context = ofPytest ? { ...contextOfPytest(content), ...given } : given;
+    return [{ context, benchmarks: rowsOf(content.benchmarks, options, complain) }];
+  }
+  if (!Array.isArray(content.results)) return null;
+  const { start_time: date, hyperfine_version: hyperfine } = content.metadata ?? {};
+  const context = { ...(date && { date }), ...(hyperfine && { hyperfine }), ...given };
+  return [{ context, benchmarks: content.results.flatMap(rowsOfHyperfine) }];
 }

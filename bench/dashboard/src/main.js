@@ -7,6 +7,7 @@ import { existsSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { LEAST_SIDE, MIN_EFFECT, MIN_POINTS, SIGNIFICANCE } from "./change_points.js";
+import { FORMATS } from "./formats.js";
 import { judgeAll, NEEDED_POINTS } from "./judge.js";
 import { compareValues } from "./names.js";
 import { pageOf } from "./page.js";
@@ -111,7 +112,7 @@ async function run() {
   const problems = grouped([...ofFiles, ...ofSeries]);
   for (const { file, message } of problems) console.error(`${file}: ${message}`);
   if (!series.length) {
-    throw new Error(`no file of Google Benchmark could be read in ${folder}; no page written`);
+    throw new Error(`nothing in ${folder} could be read, so no page is written; this program reads ${FORMATS}`);
   }
   const { regressions, improvements } = judgeAll(series);
   const page = await pageOf({
@@ -134,7 +135,7 @@ async function run() {
   });
   writeFileSync(out, page);
   const counts = [
-    `${series.length} series from ${runs.length} files`,
+    `${series.length} series from ${new Set(runs.map(({ file }) => file)).size} files`,
     `regressions: ${regressions.length}`,
     `improvements: ${improvements.length}`,
   ];

@@ -1,5 +1,5 @@
-// From a folder of JSON files to runs: one for each file that could be read. Formats other than
-// Google Benchmark's are brought to its form first (formats.js).
+// From a folder of JSON files to runs: one for each file that could be read, or for each commit in a file of
+// many. Formats other than Google Benchmark's are brought to its form first (formats.js).
 //
 // A run is { file, context, entries }: `file` is the path below the folder, `context` has the
 // file's own keys, an entry is one object of "benchmarks". Anything wrong with a file becomes a
@@ -10,11 +10,11 @@
 // not counts as missing.
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { asGoogleBenchmark, isObject, NANOSECONDS } from "./formats.js";
+import { asGoogleBenchmark, FORMATS, isObject, NANOSECONDS, SCRIPT_PREFIX } from "./formats.js";
 import { aggregateOf, compareTexts, nameOf } from "./names.js";
 
-// All *.json below the folder, with numbers in names sorted by value; hidden folders and packages
-// are skipped.
+// All *.json and data.js below the folder, with numbers in names sorted by value; hidden folders and
+// packages are skipped.
 function jsonFiles(folder, below = "") {
   const found = [];
   for (const entry of readdirSync(join(folder, below), { withFileTypes: true })) {
@@ -23,7 +23,7 @@ function jsonFiles(folder, below = "") {
       if (!entry.name.startsWith(".") && entry.name !== "node_modules") {
         found.push(...jsonFiles(folder, path));
       }
-    } else if (entry.name.toLowerCase().endsWith(".json")) {
+    } else if (entry.name.toLowerCase().endsWith(".json") || entry.name === "data.js") {
       found.push(path);
     }
   }
@@ -104,30 +104,28 @@ function tellTwinsApart(entries, complain) {
   return renamed;
 }
 
-// Reads one file: its run, or null. Calls complain(sentence) for anything that is wrong. `options`
-// are those of formats.js.
-export function readRun(file, bytes, options, complain) {
+// Reads one file: its runs. Calls complain(sentence) for anything that is wrong. `options` are those of
+// formats.js.
+export function readRuns(file, bytes, options, complain) {
   let content;
   try {
-    content = parse(bytes.toString("utf8").replace(/^\ufeff/, ""));
+    content = parse(bytes.toString("utf8").replace(/^\ufeff/, "").replace(SCRIPT_PREFIX, ""));
   } catch (error) {
     complain(bytes.length ? error.message : "empty file");
-    return null;
+    return [];
   }
   const found = asGoogleBenchmark(content, options, complain);
   if (!found) {
-    complain(
-      'no list "benchmarks" in it: not a file of Google Benchmark, nor of pytest-benchmark, nor a ' +
-        "list of { name, unit, value }",
-    );
-    return null;
+    complain(`no benchmarks in it that this program knows: it reads ${FORMATS}`);
+    return [];
   }
-  const entries = tellTwinsApart(usableEntries(found.benchmarks, complain), complain);
-  if (!entries.length) {
-    complain("no benchmark in it that can be shown");
-    return null;
-  }
-  return { file, context: found.context, entries };
+  const runs = found
+    .map(({ context, benchmarks }) => {
+      return { file, context, entries: tellTwinsApart(usableEntries(benchmarks, complain), complain) };
+    })
+    .filter(({ entries }) => entries.length);
+  if (!runs.length) complain("no benchmark in it that can be shown");
+  return runs;
 }
 
 // All files of a folder: { runs, problems }; a problem is { file, message }.
@@ -140,8 +138,7 @@ export function readFolder(folder, options = {}) {
     try {
       const path = join(folder, file);
       if (!statSync(path).isFile()) throw new Error("not a file");
-      const run = readRun(file, readFileSync(path), options, complain);
-      if (run) runs.push(run);
+      runs.push(...readRuns(file, readFileSync(path), options, complain));
     } catch (error) {
       complain(`cannot be read: ${error.message}`);
     }

@@ -53,9 +53,9 @@ test("each bad file gets a sentence, the others are read", () => {
   const said = Object.fromEntries(problems.map((problem) => [problem.file, problem.message]));
   assert.match(said["cut.json"], /^not JSON: /);
   assert.equal(said["empty.json"], "empty file");
-  assert.match(said["list.json"], /not a file of Google Benchmark/);
+  assert.match(said["list.json"], /it reads files of Google Benchmark, .*hyperfine.*data\.js/);
   assert.match(said["none.json"], /no benchmark in it/);
-  assert.match(said["other.json"], /not a file of Google Benchmark/);
+  assert.match(said["other.json"], /it reads files of Google Benchmark/);
   assert.match(said["wrong.json"], /no benchmark in it/);
   assert.equal(said["good.json"], undefined);
 });
@@ -462,11 +462,13 @@ test("files of pytest-benchmark", () => {
 });
 
 test("lists of { name, unit, value }, and which direction is better", () => {
-  const bigger = { MB: false, "MB/s": true, "ops/sec": true, "items per second": true, fps: true };
+  const rates = { "ops/sec": true, "ops/ms": true, "items per second": true, fps: true };
+  const bigger = { MB: false, "MB/s": true, ...rates };
   const list = Object.keys(bigger).map((unit) => ({ name: unit, unit, value: 5 }));
   const units = of({ "x.json": list });
   assert.deepEqual(Object.fromEntries(units.series.map((one) => [one.name, one.bigger])), bigger);
   const times = { ns: 1, us: 1e3, "\u00b5s/op": 1e3, ms: 1e6, s: 1e9, seconds: 1e9, "ns/iter": 1 };
+  Object.assign(times, { nsec: 1, usec: 1e3, "\u00b5sec": 1e3, msec: 1e6, "msec/op": 1e6, msecs: 1e6, sec: 1e9 });
   for (const [unit, nanoseconds] of Object.entries(times)) {
     const [one] = of({ "x.json": [{ name: "a", unit, value: "5", range: "\u00b1 10%" }] }).series;
     assert.equal(one.quantity, "time");
@@ -485,7 +487,7 @@ test("lists of { name, unit, value }, and which direction is better", () => {
   assert.match(guessed.problems[0].message, /"score" does not say .* give --bigger "score"/);
   const told = of(scores, { bigger: ["score"] });
   assert.deepEqual([told.series[0].bigger, told.problems], [true, []]);
-  assert.equal(of({ "x.json": [list[4]] }, { smaller: ["fps"] }).series[0].bigger, false);
+  assert.equal(of({ "x.json": [list.at(-1)] }, { smaller: ["fps"] }).series[0].bigger, false);
   assert.deepEqual(
     namesOf(
       of({
@@ -495,4 +497,82 @@ test("lists of { name, unit, value }, and which direction is better", () => {
     ),
     ["a (KB)", "a (MB)"],
   );
+});
+
+test("files of hyperfine, of both versions", () => {
+  const context = { commit: "c", commit_date: "2026-01-01" };
+  const first = { command: "sort list", mean: 9, stddev: 0.5, median: 2, times: [2, 1, 4], user: 8 };
+  const scanned = { ...first, command: "sort -j", times: undefined, parameters: { threads: "4" } };
+  const second = {
+    command: "sort a",
+    name: "sorts",
+    measurements: [3, 1, 2].map((value) => ({ time_wall_clock: { value, unit: "second" } })),
+  };
+  const { series, problems } = of({
+    "1.json": { context, results: [first, scanned] },
+    "2.json": { schema_version: 2, metadata: { start_time: "2026-01-02T00:00:00Z" }, results: [second] },
+    "3.json": { context, results: [{ mean: 1 }] },
+  });
+  assert.deepEqual(
+    series.map(({ name, keys, quantity, points }) => [name, keys, quantity, points[0].figure]),
+    [
+      ["sort -j/threads:4", { threads: "4" }, "time", { mid: 2e9, low: 1.5e9, high: 2.5e9 }],
+      ["sort list", {}, "time", { mid: 2e9, low: 1e9, high: 4e9 }],
+      ["sorts", {}, "time", { mid: 2e9, low: 1e9, high: 3e9 }],
+    ],
+  );
+  assert.deepEqual(
+    problems.map(({ file, message }) => `${file}: ${message}`),
+    ["3.json: a benchmark without a name is left out", "3.json: no benchmark in it that can be shown"],
+  );
+});
+
+test("data.js of github-action-benchmark: each commit is a point", () => {
+  const entry = (id, day, tool, ...benches) => ({
+    commit: { id, message: `Title of ${id}\n\nMore`, timestamp: `2026-01-0${day}T00:00:00+01:00` },
+    date: Date.UTC(2026, 0, day),
+    tool,
+    benches,
+  });
+  const fib = (value) => ({ name: "fib", unit: "ns/iter", value, range: "\u00b1 2" });
+  const score = { name: "score", unit: "points", value: 3 };
+  const entries = {
+    "Rust/fast": [entry("b", 2, "cargo", fib(30)), entry("a", 1, "cargo", fib(20))],
+    Scores: [entry("a", 1, "customBiggerIsBetter", score, { name: "t", unit: "ms", value: 4 })],
+    Sizes: [entry("b", 2, "customSmallerIsBetter", { name: "z", unit: "x", value: 1 }), null],
+    Others: [entry("b", 2, "go", { name: "f", unit: "y", value: 1 }), entry("c", 3, "go", fib(1))],
+  };
+  const json = JSON.stringify({ lastUpdate: 1, repoUrl: "https://example.org/r", entries });
+  for (const [name, text] of [
+    ["data.js", `window.BENCHMARK_DATA = ${json}`],
+    ["bench/data.js", `window.BENCHMARK_DATA = ${json}`],
+    ["external.json", json],
+  ]) {
+    const { commits, series, problems } = of({ [name]: text });
+    assert.deepEqual(
+      commits.map(({ id, title }) => [id, title]),
+      ["a", "b", "c"].map((id) => [id, `Title of ${id}`]),
+    );
+    assert.deepEqual(
+      series.map((one) => [
+        one.name,
+        one.quantity,
+        one.bigger,
+        one.points.map(({ figure }) => figure.mid),
+      ]),
+      [
+        ["f", "value", false, [1]],
+        ["fib [Others]", "time", false, [1]],
+        ["fib [Rust fast]", "time", false, [20, 30]],
+        ["score", "value", true, [3]],
+        ["t", "value", true, [4]],
+        ["z", "value", false, [1]],
+      ],
+    );
+    assert.deepEqual(
+      problems.map(({ message }) => message.replace(/:.*/, "")),
+      ['the unit "y" does not say whether more is better'],
+    );
+  }
+  assert.deepEqual(of({ "other.js": `window.BENCHMARK_DATA = ${json}` }).series, []);
 });

@@ -182,7 +182,7 @@ Command query_keys_command() {
         input_keys(query->inputs),
         {"-v", "", "Print the other lines: those that are certainly not in it", &query->invert},
         {"-c", "", "Print only the number of lines", &query->count_only},
-        {"--file", "FILE", "Ask a file that nestline cluster pull wrote", &query->file}},
+        {"--file", "FILE", "Ask a file that nestline cluster pull wrote", file_name(query->file)}},
        [query] { return run(*query); },
        [query] { choose_filter(*query); }},
       "; not with --file");

@@ -143,32 +143,33 @@ Command create_command() {
 
 Command push_command() {
   const auto push = std::make_shared<ClusterPush>();
-  return in_cluster(
-      *push,
-      {{"push", "Build it of keys here and send it", kPushFooter},
-       &push->name,
-       {filter_name(*push),
-        zero_option(push->inputs.zero_terminated),
-        input_keys(push->inputs),
-        {"--merge", "", "Add the keys to those that are there", &push->merge},
-        {"--file", "FILE", "Send a file that nestline cluster pull wrote, not INPUT", &push->file},
-        wait_option(*push)},
-       [push] { return run(*push); },
-       [push] {
-         if (!push->file.empty() && !push->inputs.files.empty()) {
-           throw UsageError("give --file or INPUT, not both");
-         }
-       }});
+  return in_cluster(*push,
+                    {{"push", "Build it of keys here and send it", kPushFooter},
+                     &push->name,
+                     {filter_name(*push),
+                      zero_option(push->inputs.zero_terminated),
+                      input_keys(push->inputs),
+                      {"--merge", "", "Add the keys to those that are there", &push->merge},
+                      {"--file", "FILE", "Send a file that nestline cluster pull wrote, not INPUT",
+                       file_name(push->file)},
+                      wait_option(*push)},
+                     [push] { return run(*push); },
+                     [push] {
+                       if (!push->file.empty() && !push->inputs.files.empty()) {
+                         throw UsageError("give --file or INPUT, not both");
+                       }
+                     }});
 }
 
 Command pull_command() {
   const auto pull = std::make_shared<ClusterPull>();
-  return in_cluster(*pull,
-                    {{"pull", "Copy all parts into one file", kPullFooter},
-                     &pull->name,
-                     {filter_name(*pull),
-                      {"-o", "FILE", "The file to write or replace", &pull->output, kRequired}},
-                     [pull] { return run(*pull); }});
+  return in_cluster(
+      *pull,
+      {{"pull", "Copy all parts into one file", kPullFooter},
+       &pull->name,
+       {filter_name(*pull),
+        {"-o", "FILE", "The file to write or replace", output_name(pull->output), kRequired}},
+       [pull] { return run(*pull); }});
 }
 
 Command merge_filter_command() {

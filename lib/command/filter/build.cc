@@ -172,7 +172,8 @@ Command build_command() {
   return {
       {"build", "Build a filter from keys", kBuildFooter},
       &arguments->file,
-      {{"-o", "FILE", "The filter file to write or replace", &arguments->file, kRequired},
+      {{"-o", "FILE", "The filter file to write or replace", output_name(arguments->file),
+        kRequired},
        {"--capacity", "N", "Number of keys it must hold; default: as many as the inputs have",
         count(options.capacity, 1, kMaxCapacity)},
        {"--fpr", "P", "Wanted false-positive rate, above 0 and below 1;\ndefault: 0.01",

@@ -13,7 +13,7 @@ constexpr const char* kQueryFooter =
     "A key is a line without its line end, a line feed or a carriage return and a line feed.\n"
     "Lines that were added are always printed. A few others are printed too, at the rate that\n"
     "nestline info shows. A damaged FILE is refused before anything is printed. An input that\n"
-    "cannot be read is reported and skipped.\n"
+    "cannot be read is reported and skipped, and so is one that is also the output.\n"
     "Exit status: 0 at least one line was selected, 1 none was, 2 error.";
 
 struct QueryArguments : LineChoice {
@@ -36,7 +36,9 @@ constexpr const char* kVerifyFooter =
 
 // Prints missing keys to standard error and nothing else, so that they can be saved (2>missing).
 int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
-  ShownReader reader(arguments.inputs, "verify");
+  LineInputs inputs = arguments.inputs;
+  inputs.output = STDERR_FILENO;
+  ShownReader reader(std::move(inputs), "verify");
   Output output(STDERR_FILENO);
   std::vector<std::uint8_t> found;
   LineBatch batch;
@@ -73,7 +75,9 @@ int verify(const KeysArguments& arguments) {
 
 }  // namespace
 
-Option filter_file(std::string& file) { return {"FILE", "", "The filter file", &file, kRequired}; }
+Option filter_file(std::string& file) {
+  return {"FILE", "", "The filter file", file_name(file), kRequired};
+}
 
 Command keys_command(const char* name, const char* about, const char* footer,
                      int (*work)(const KeysArguments&), const std::string& when_absent,

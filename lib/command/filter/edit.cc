@@ -61,7 +61,7 @@ void check_left_out(const KeysArguments& arguments) {
     std::error_code none;
     return std::filesystem::equivalent(arguments.left_out, file, none);
   };
-  if (arguments.left_out == "-" || is(arguments.file)) {
+  if (is(arguments.file)) {
     throw UsageError("--left-out takes the name of a file, and not that of the filter");
   }
   // To remove the lines of an input that is also this file is to remove none.
@@ -95,6 +95,7 @@ int add(const KeysArguments& arguments) {
   }
   const FileLock lock(arguments.file);
   Inserter inserter(Filter::load(arguments.file));
+  check_target(arguments.file);
   const std::uint64_t before = inserter.filter().size();
   ShownReader reader(arguments.inputs, "add");
   LineBatch batch;
@@ -118,6 +119,7 @@ int remove(const KeysArguments& arguments) {
   auto left_out = read_left_out(arguments);
   const FileLock lock(arguments.file);
   Filter filter = Filter::load(arguments.file);
+  check_target(arguments.file);
   ShownReader reader(arguments.inputs, "remove");
   LineBatch batch;
   std::uint64_t removed = 0;

@@ -119,12 +119,16 @@ Command merge_command() {
   const auto arguments = std::make_shared<KeysArguments>();
   return {{"merge", "Combine filters into one, without their keys", kMergeFooter},
           &arguments->file,
-          {{"-o", "FILE", "The filter file to write or replace", &arguments->file, kRequired},
+          {{"-o", "FILE", "The filter file to write or replace", output_name(arguments->file),
+            kRequired},
            {"INPUT", "", "Filter files, two or more", &arguments->inputs.files, kRequired}},
           [arguments] { return merge(*arguments); },
           [arguments] {
             if (arguments->inputs.files.size() < 2) {
               throw UsageError("merge takes two or more filter files");
+            }
+            if (std::ranges::count(arguments->inputs.files, "-") > 0) {
+              throw UsageError("INPUT takes the name of a file, not '-'");
             }
           }};
 }

@@ -81,12 +81,15 @@ double parse_rate(const std::string& name, const std::string& text) {
   refuse(name, "a number above 0 and below 1", text);
 }
 
-Read file_name(std::string& into) {
-  return [&into](const std::string& name, const std::string& text) {
+Read file_name(std::string& into, const char* instead) {
+  return [&into, instead](const std::string& name, const std::string& text) {
     if (text.empty()) throw UsageError(name + " takes the name of a file");
+    if (text == "-") throw UsageError(name + " takes the name of a file, not '-'" + instead);
     into = text;
   };
 }
+
+Read output_name(std::string& into) { return file_name(into, "; /dev/stdout is standard output"); }
 
 Read load_factor(double& into) {
   return [&into](const std::string& name, const std::string& text) {

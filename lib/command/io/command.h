@@ -87,8 +87,10 @@ Read rate(Number& into) {
   return
       [&into](const std::string& name, const std::string& text) { into = parse_rate(name, text); };
 }
-/// Of a file, which is not empty.
-Read file_name(std::string& into);
+/// Of a file; - is none. `instead` ends the message about that.
+Read file_name(std::string& into, const char* instead = "");
+/// Of a file that is made or replaced.
+Read output_name(std::string& into);
 /// 0.5 to 0.95.
 Read load_factor(double& into);
 /// 8, 9, 10, 12 or 16.

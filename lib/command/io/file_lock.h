@@ -11,10 +11,17 @@ namespace nestline::inline v0_2::command {
 
 class FileLock {
  public:
-  /// A file that cannot be opened is not locked; the load that follows reports the error.
-  explicit FileLock(const std::string& file);
+  enum class IfAbsent { leave, make };
+
+  /// A file that cannot be opened is not locked; the load that follows reports the error. Throws
+  /// std::system_error when a file cannot be made.
+  explicit FileLock(const std::string& file, IfAbsent if_absent = IfAbsent::leave);
+
+  /// Whether there was no file before, and an empty one has been made.
+  [[nodiscard]] bool made() const noexcept { return made_; }
 
  private:
+  bool made_ = false;
   std::optional<FileDescriptor> file_;
 };
 

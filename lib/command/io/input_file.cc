@@ -9,17 +9,37 @@ namespace {
 
 constexpr std::size_t kInputBufferBytes = std::size_t{1} << 18;
 
-std::optional<std::uint64_t> bytes_of(const std::string& input) {
+// Of a regular file.
+std::optional<struct stat> status_of(int descriptor) {
   struct stat status {};
-  const bool standard = input == "-";
-  const int result = standard ? ::fstat(STDIN_FILENO, &status) : ::stat(input.c_str(), &status);
-  if (result != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  const off_t offset = standard ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
-  if (offset < 0 || offset > status.st_size) return std::nullopt;
-  return static_cast<std::uint64_t>(status.st_size - offset);
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return status;
+}
+
+std::optional<struct stat> status_of(const std::string& input) {
+  if (input == "-") return status_of(STDIN_FILENO);
+  struct stat status {};
+  if (::stat(input.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return status;
+}
+
+std::optional<FileId> id_of(const std::optional<struct stat>& status) {
+  if (!status) return std::nullopt;
+  return FileId{status->st_dev, status->st_ino};
 }
 
 }  // namespace
+
+std::optional<FileId> regular_file(int descriptor) { return id_of(status_of(descriptor)); }
+std::optional<FileId> regular_file(const std::string& input) { return id_of(status_of(input)); }
+
+std::optional<std::uint64_t> bytes_left(const std::string& input) {
+  const auto status = status_of(input);
+  if (!status) return std::nullopt;
+  const off_t offset = input == "-" ? ::lseek(STDIN_FILENO, 0, SEEK_CUR) : 0;
+  if (offset < 0 || offset > status->st_size) return std::nullopt;
+  return static_cast<std::uint64_t>(status->st_size - offset);
+}
 
 InputFile::InputFile(const std::string& name)
     : name_(name == "-" ? "standard input" : name), descriptor_(STDIN_FILENO) {
@@ -67,7 +87,7 @@ std::size_t InputFile::read_through(std::span<char> to) {
 std::optional<std::uint64_t> total_bytes(std::span<const std::string> inputs) {
   std::uint64_t total = 0;
   for (const std::string& input : inputs) {
-    const auto bytes = bytes_of(input);
+    const auto bytes = bytes_left(input);
     if (!bytes) return std::nullopt;
     total += *bytes;
   }

@@ -2,9 +2,22 @@
 #ifndef NESTLINE_LIB_COMMAND_IO_INPUT_FILE_H_
 #define NESTLINE_LIB_COMMAND_IO_INPUT_FILE_H_
 
+#include <sys/types.h>
+
 #include "lib/file/sources.h"
 
 namespace nestline::inline v0_2::command {
+
+struct FileId {
+  ::dev_t device;
+  ::ino_t number;
+
+  bool operator==(const FileId&) const = default;
+};
+/// Which regular file it is; no value for anything else.
+std::optional<FileId> regular_file(int descriptor);
+/// Of an input; - is standard input.
+std::optional<FileId> regular_file(const std::string& input);
 
 /// All members throw CommandError with the input's name when it cannot be read.
 class InputFile {
@@ -40,6 +53,8 @@ class InputFile {
   std::uint64_t read_ = 0;
 };
 
+/// What is left of an input in bytes; no value unless that is a regular file.
+std::optional<std::uint64_t> bytes_left(const std::string& input);
 /// The total size of inputs in bytes; no value unless what is left of each is a regular file.
 std::optional<std::uint64_t> total_bytes(std::span<const std::string> inputs);
 

@@ -52,7 +52,7 @@ LineReader::LineReader(LineInputs inputs, int wake)
 bool LineReader::next(LineBatch& batch) {
   try {
     while (current_ < inputs_.files.size()) {
-      if (!input_) input_.emplace(inputs_.files[current_]);
+      if (!input_) open_input();
       if (take_lines(batch)) return true;
       if (!wait()) {
         current_ = inputs_.files.size();
@@ -69,6 +69,17 @@ bool LineReader::next(LineBatch& batch) {
     throw;
   }
   return false;
+}
+
+void LineReader::open_input() {
+  const std::string& name = inputs_.files[current_];
+  input_.emplace(name);
+  if (inputs_.output < 0) return;
+  const auto id = regular_file(input_->descriptor());
+  if (!id || id != regular_file(inputs_.output)) return;
+  // What is read before anything is printed ends, if only as `< list > list`, which is empty.
+  if (current_ == 0 && name == "-" && bytes_left(name).value_or(0) == 0) return;
+  throw CommandError(input_->name(), "this input is also the output, and is not read");
 }
 
 void LineReader::skip_input() noexcept {

@@ -19,6 +19,7 @@ namespace nestline::inline v0_2::command {
 struct LineInputs {
   std::vector<std::string> files;  ///< `-` is standard input, and so is an empty list.
   bool zero_terminated = false;    ///< -z
+  int output = -1;                 ///< Where lines are printed while they are read; -1: nowhere.
 
   [[nodiscard]] char line_end() const { return zero_terminated ? '\0' : '\n'; }
 };
@@ -57,6 +58,8 @@ class LineReader {
   [[nodiscard]] std::optional<std::uint64_t> total_bytes() const noexcept { return total_bytes_; }
 
  private:
+  /// The next input. Throws CommandError if it is the output: its end would never come.
+  void open_input();
   void skip_input() noexcept;
   /// Waits until there is something to read; false when `wake` is readable.
   [[nodiscard]] bool wait() const noexcept;

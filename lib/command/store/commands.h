@@ -35,6 +35,9 @@ Option sync_option(Sync& sync);
 /// A store to read, which must be there. This and the next say what recovery leaves out.
 Store open_to_read(const std::string& folder);
 Store open_to_write(const std::string& folder, const StoreOptions& options);
+/// Throws CommandError for an input that lies in the folder: what is stored may go into that very
+/// file, whose end would never come.
+void refuse_own_file(const std::string& folder, const std::string& input);
 /// Ends the changes of a command: closing the store cannot report that the disk refuses, this can.
 void finish_writing(Store& store, Sync sync);
 

@@ -25,7 +25,8 @@ constexpr const char* kMgetFooter =
     "Prints KEY, a tab and VALUE for each key that is there, in the order of the input, with the\n"
     "escapes of nestline store load; keys in the input have them too. A key is a line without its\n"
     "line end, a line feed or a carriage return and a line feed: \\r ends a key with a carriage\n"
-    "return. With -z a zero byte in a key or a value is \\0.\n"
+    "return. With -z a zero byte in a key or a value is \\0. An INPUT that is also the output is\n"
+    "refused.\n"
     "Exit status: 0 at least one key is there, 1 none is, 2 error.";
 
 struct StoreDump {
@@ -195,7 +196,9 @@ int run(const StoreList& list) {
 
 int run(const StoreMget& mget) {
   const Store store = open_to_read(mget.folder);
-  ShownReader reader(mget.inputs, "mget", bar_wanted());
+  LineInputs inputs = mget.inputs;
+  inputs.output = STDOUT_FILENO;
+  ShownReader reader(std::move(inputs), "mget", bar_wanted());
   Output output;
   Answers answers(store, mget.inputs.line_end());
   LineBatch batch;

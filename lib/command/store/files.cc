@@ -43,6 +43,7 @@ struct NotThere {};
 int run(const StoreImport& import) {
   InputFile input(import.input);
   Store store = open_to_write(import.folder, {.sync = import.sync});
+  refuse_own_file(import.folder, import.input);
   const std::uint64_t before = store.size();
   Progress progress("import", total_bytes(std::span(&import.input, 1)));
   const std::string& name = import.name ? *import.name : import.input;
@@ -66,6 +67,7 @@ int run(const StoreImport& import) {
 int run(const StoreExport& chosen) {
   const Store store = open_to_read(chosen.folder);
   const bool to_file = !chosen.output.empty();
+  if (to_file) check_target(chosen.output);
   Progress progress("export", std::nullopt, to_file || !is_terminal(STDOUT_FILENO));
   const auto write_to = [&](const auto& write) {
     std::uint64_t done = 0;
@@ -119,12 +121,12 @@ Command import_command() {
 
 Command export_command() {
   const auto chosen = std::make_shared<StoreExport>();
-  return in_store(
-      {{"export", "Write a file that was imported", kExportFooter},
-       &chosen->folder,
-       {{"NAME", "", "The name of the file in the store", &chosen->name, kRequired},
-        {"-o", "OUT", "The file to write or replace; default: standard output", &chosen->output}},
-       [chosen] { return run(*chosen); }});
+  return in_store({{"export", "Write a file that was imported", kExportFooter},
+                   &chosen->folder,
+                   {{"NAME", "", "The name of the file in the store", &chosen->name, kRequired},
+                    {"-o", "OUT", "The file to write or replace; default: standard output",
+                     output_name(chosen->output)}},
+                   [chosen] { return run(*chosen); }});
 }
 
 }  // namespace nestline::inline v0_2::command

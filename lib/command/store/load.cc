@@ -130,6 +130,7 @@ int run(const StoreLoad& load) {
   };
   std::vector<std::string> names = load.inputs.files;
   if (names.empty()) names.emplace_back("-");
+  for (const std::string& name : names) refuse_own_file(load.folder, name);
   Progress progress("load", total_bytes(names));
   std::uint64_t before = 0;
   const Show show = [&](std::uint64_t bytes) { progress.update(before + bytes, loader.records()); };

@@ -60,6 +60,16 @@ Store open_to_write(const std::string& folder, const StoreOptions& options) {
   return open(folder, options);
 }
 
+void refuse_own_file(const std::string& folder, const std::string& input) {
+  const auto id = regular_file(input);
+  if (!id) return;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (regular_file(entry.path().string()) != id) continue;
+    throw CommandError(input == "-" ? "standard input" : input,
+                       "this is a file in the folder of the store itself");
+  }
+}
+
 void finish_writing(Store& store, Sync sync) {
   if (sync != Sync::never) store.sync();
 }

@@ -260,12 +260,20 @@ void UniqState::forget() {
   if (again) again->advance(ticks);
 }
 
-void prepare_state(const std::string& file) {
-  check_target(file);
-  const FileDescriptor made(file, O_RDONLY | O_CREAT | O_NONBLOCK, 0666);
-  if (!made.is_open()) throw CommandError(file, error_text(errno));
-  if (!std::filesystem::is_regular_file(file)) {
-    throw CommandError(file, "a state must be a regular file");
+StateFile::StateFile(const std::string& file)
+    : file_((check_target(file), file)), lock_(file, FileLock::IfAbsent::make) {
+  const auto id = regular_file(file);
+  if (!id) throw CommandError(file, "a state must be a regular file");
+  // What was printed would be lost when the state replaces it.
+  if (id == regular_file(STDOUT_FILENO)) throw CommandError(file, "this state is also the output");
+}
+
+StateFile::~StateFile() {
+  std::error_code ignored;
+  if (!made() || std::filesystem::file_size(file_, ignored) != 0) return;
+  try {
+    remove_saved(file_);
+  } catch (const std::exception&) {  // then an empty file stays
   }
 }
 

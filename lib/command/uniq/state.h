@@ -2,6 +2,7 @@
 #ifndef NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 #define NESTLINE_LIB_COMMAND_UNIQ_STATE_H_
 
+#include "lib/command/io/file_lock.h"
 #include "lib/command/uniq/seen_lines.h"
 #include "lib/command/uniq/seen_recently.h"
 
@@ -49,8 +50,23 @@ struct UniqState {
   std::optional<TickClock> clock;  ///< Of a set that forgets by the clock.
 };
 
-/// Makes the file if there is none, so that there is something to lock. Throws as save_state.
-void prepare_state(const std::string& file);
+/// The file of a state, locked. If there is none, an empty one is made, so that there is something
+/// to lock; if nothing has been saved in it, it is removed at the end, so that a run that fails
+/// leaves no state where there was none.
+class StateFile {
+ public:
+  /// Throws CommandError, std::system_error.
+  explicit StateFile(const std::string& file);
+  ~StateFile();
+  StateFile& operator=(StateFile&&) = delete;
+
+  /// As FileLock::made.
+  [[nodiscard]] bool made() const noexcept { return lock_.made(); }
+
+ private:
+  std::string file_;
+  FileLock lock_;
+};
 
 /// Whether the file begins as a state does. False for a file that cannot be read.
 bool is_state(const std::string& file);

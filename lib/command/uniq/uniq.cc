@@ -8,7 +8,8 @@
 //
 // The state counts exactly the lines that were printed, or dropped in favour of a printed one: it
 // is saved when all output has been written. When the reader of a pipe goes away, or the command is
-// killed, the file stays as it was. SIGINT, SIGTERM and SIGHUP end an endless input instead.
+// killed, the file stays as it was: also absent, but that a kill leaves an empty one. SIGINT,
+// SIGTERM and SIGHUP end an endless input instead.
 #include <tbb/global_control.h>
 #include <tbb/parallel_pipeline.h>
 
@@ -18,7 +19,6 @@
 
 #include "lib/command/io/command.h"
 #include "lib/command/io/errors.h"
-#include "lib/command/io/file_lock.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/io/query_lines.h"
 #include "lib/command/uniq/state.h"
@@ -32,9 +32,10 @@ constexpr const char* kFooter =
     "and --within. A false positive is a new line that is taken for a seen one and left out. P\n"
     "is the share of new lines to which this happens at most, at any length of the input.\n"
     "Without --capacity, the memory grows with the number of different lines. With it, all memory\n"
-    "is taken at once, and the output ends with an error before different line N + 1. A line\n"
-    "takes 2 to 4 bytes for most P, in --window 8 more, with -d twice that for those that\n"
-    "repeat.\n"
+    "is taken at once, and the output ends with an error where it would have line N + 1. A new\n"
+    "line that is left out by a false positive takes no room: a few more than N different lines\n"
+    "may pass. A line takes 2 to 4 bytes for most P, in --window 8 more, with -d twice that for\n"
+    "those that repeat.\n"
     "With --window, a line is left out if it is one of the last N that were new. A line that is\n"
     "seen again keeps its place.\n"
     "With --within, a line is left out if it was read less than TIME ago, by the clock; each time\n"
@@ -48,9 +49,10 @@ constexpr const char* kFooter =
     "-c prints how many lines would be printed. Occurrences of single lines are not counted.\n"
     "With --state, lines that earlier runs have read count too. FILE is made if it is not there,\n"
     "has the options of the first run, and is replaced in one step when all output is written.\n"
-    "After SIGINT, SIGTERM or SIGHUP it is saved too. If the reader of a pipe goes away, or the\n"
-    "command is killed, FILE stays as it was: the next run prints these lines again. Runs with\n"
-    "the same FILE wait for each other.\n"
+    "After SIGINT, SIGTERM or SIGHUP it is saved too. If the reader of a pipe goes away, the disk\n"
+    "is full, or the command is killed, FILE stays as it was: the next run prints these lines\n"
+    "again. Runs with the same FILE wait for each other.\n"
+    "An input that is also the output is reported and skipped.\n"
     "Exit status: 0 at least one line was selected, 1 none was, 2 error.";
 
 struct UniqArguments {
@@ -85,9 +87,12 @@ SeenOptions options_of(const UniqArguments& arguments) {
   return options;
 }
 
-UniqState begin(const UniqArguments& arguments) {
+UniqState begin(const UniqArguments& arguments, const std::optional<StateFile>& state_file) {
   std::optional<UniqState> kept;
-  if (!arguments.state.empty()) kept = load_state(arguments.state);
+  if (state_file) kept = load_state(arguments.state);
+  if (!kept && state_file && !state_file->made()) {
+    complain(arguments.state, "this file is empty; a new state begins");
+  }
   if (!kept) return {options_of(arguments), arguments.repeated};
   const SeenOptions& options = kept->options;
   const std::string& file = arguments.state;
@@ -176,7 +181,7 @@ class Pipeline {
       : count_only_(arguments.count_only),
         wake_(wake),
         seed_(state.options.seed),
-        reader_(arguments.inputs, wake.descriptor()),
+        reader_(inputs_of(arguments), wake.descriptor()),
         chooser_(state),
         // A bar between the printed lines would spoil both.
         progress_("uniq", reader_.total_bytes(),
@@ -203,6 +208,12 @@ class Pipeline {
   [[nodiscard]] bool full() const noexcept { return chooser_.full(); }
 
  private:
+  static LineInputs inputs_of(const UniqArguments& arguments) {
+    LineInputs inputs = arguments.inputs;
+    if (!arguments.count_only) inputs.output = STDOUT_FILENO;
+    return inputs;
+  }
+
   static constexpr std::size_t kStages = 3;
   static constexpr std::size_t kBatches = 4;
 
@@ -297,20 +308,17 @@ class Pipeline {
   bool failed_ = false;
 };
 
-int uniq(const UniqArguments& arguments) {
-  std::optional<FileLock> lock;
-  if (!arguments.state.empty()) {
-    prepare_state(arguments.state);
-    lock.emplace(arguments.state);
-  }
-  UniqState state = begin(arguments);
+int run(const UniqArguments& arguments) {
+  std::optional<StateFile> state_file;
+  if (!arguments.state.empty()) state_file.emplace(arguments.state);
+  UniqState state = begin(arguments, state_file);
   WakePipe wake;
-  if (lock) wake.wake_at_signals();
+  if (state_file) wake.wake_at_signals();
   Pipeline pipeline(arguments, state, wake);
   pipeline.run();
   if (arguments.count_only) print(std::to_string(pipeline.printed()) + "\n");
-  if (lock) save_state(state, arguments.state);
-  if (WakePipe::signal() != 0) std::raise(WakePipe::signal());
+  if (state_file) save_state(state, arguments.state);
+  WakePipe::raise_signal();
   if (pipeline.full()) {
     throw CommandError(arguments.state,
                        "there are more different lines than the capacity of " +
@@ -321,6 +329,16 @@ int uniq(const UniqArguments& arguments) {
   }
   if (pipeline.failed()) return kExitError;
   return pipeline.printed() > 0 ? kExitYes : kExitNo;
+}
+
+int uniq(const UniqArguments& arguments) {
+  try {
+    return run(arguments);
+  } catch (const CommandError&) {
+    // The reader of the output went away. Now the state's file is as it was before.
+    if (WakePipe::signal() == SIGPIPE) WakePipe::raise_signal();
+    throw;
+  }
 }
 
 void check_rate(const UniqArguments& arguments) {

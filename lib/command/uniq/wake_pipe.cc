@@ -39,16 +39,23 @@ void WakePipe::wake() noexcept { [[maybe_unused]] const auto written = ::write(e
 
 void WakePipe::wake_at_signals() {
   writable_end = ends_[1];
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
     struct sigaction action {};
     if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
     action = {};
     action.sa_handler = handle;
-    action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+    action.sa_flags = SA_RESTART;
+    if (number != SIGPIPE) action.sa_flags |= static_cast<int>(SA_RESETHAND);
     static_cast<void>(::sigaction(number, &action, nullptr));
   }
 }
 
 int WakePipe::signal() noexcept { return came; }
+
+void WakePipe::raise_signal() noexcept {
+  if (came == 0) return;
+  static_cast<void>(std::signal(came, SIG_DFL));
+  static_cast<void>(std::raise(came));
+}
 
 }  // namespace nestline::inline v0_2::command

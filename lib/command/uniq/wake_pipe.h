@@ -17,10 +17,13 @@ class WakePipe {
   [[nodiscard]] int descriptor() const noexcept { return ends_[0]; }
 
   /// Makes the first SIGINT, SIGTERM or SIGHUP call wake(); a second one has its usual effect.
-  /// Signals that the caller ignores stay ignored. At most one object at a time may do this.
+  /// SIGPIPE calls it too, and the write fails. Signals that the caller ignores stay ignored. At
+  /// most one object at a time may do this.
   void wake_at_signals();
   /// The signal that came, or 0.
   [[nodiscard]] static int signal() noexcept;
+  /// Has the usual effect of that signal.
+  static void raise_signal() noexcept;
 
  private:
   int ends_[2];

@@ -11,6 +11,8 @@ import dataclasses
 import re
 import subprocess
 
+# The longest line of free text.
+COLUMNS = 92
 SECTIONS = ("Positionals", "Options", "Subcommands")
 # Words of CLI11 after the name of an entry.
 REMARKS = re.compile(r" (REQUIRED|\.\.\.|(Excludes|Needs): \S+( --?[\w-]+)*)")
@@ -78,10 +80,13 @@ def entries_of(lines):
 
 
 def notes_of(lines):
-    """The paragraphs of free text. "Exit status:" at the start of a line begins one too."""
+    """The paragraphs of free text. One ends before an empty line, before "Exit status:", and with a
+    sentence whose line has room for the next word."""
     notes = [[]]
     for line in lines:
-        if not line or line.startswith("Exit status:"):
+        before = notes[-1][-1] if notes[-1] else ""
+        has_room = len(f"{before} {line.split(' ')[0]}") <= COLUMNS
+        if not line or line.startswith("Exit status:") or (before.endswith(".") and has_room):
             notes.append([])
         if line:
             notes[-1].append(line)

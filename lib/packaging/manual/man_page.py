@@ -2,11 +2,13 @@
 
 A page shows the commands of its level in full, so that one page can be searched for all of them. A
 group has a page of its own, to which the page above it points. A command has one too, under the
-name that a user tries first: nestline-uniq, nestline-store-get. The text is that of the help; lines are filled anew, but for those that are
-indented.
+name that a user tries first: nestline-uniq, nestline-store-get. The text and its paragraphs are those of the
+help; lines are filled anew, but for those that are indented.
 """
 
 import re
+
+EXAMPLE = re.compile(r"(?!#)(.*?\bnestline [^#]*?)(?: +# (.*))?")
 
 
 def roff(text):
@@ -59,7 +61,8 @@ def entries(given):
         if entry.required and is_option:
             description += ". Must be given"
         if entry.excludes:
-            description += f". Not together with {bold(entry.excludes)}"
+            excluded = " or ".join(bold(name) for name in entry.excludes.split(" "))
+            description += f". Not together with {excluded}"
         lines += [".TP", head, description + "."]
     return lines
 
@@ -77,7 +80,24 @@ def whole(command):
     return lines + notes(command)
 
 
-def page(command, version, parent=None):
+def examples_in(scripts):
+    """The lines of scripts that call the command, as pairs: the line, and the comment behind it."""
+    lines = [line for script in scripts for line in script.read_text("utf-8").splitlines()]
+    return [found.groups() for line in lines if (found := EXAMPLE.fullmatch(line))]
+
+
+def examples_of(command, examples):
+    """Those of a command, or of the commands just below it."""
+    ends = [below for below in command.subcommands if not below.subcommands] or [command]
+    calls = tuple(" ".join(end.words) + " " for end in ends)
+    lines = []
+    for line, comment in examples:
+        if any(call in line for call in calls):
+            lines += [*([roff(f"# {comment}")] if comment else []), roff(line)]
+    return [".SH EXAMPLES", ".EX", *lines, ".EE"] if lines else []
+
+
+def page(command, version, examples, parent=None):
     """The pages of a command and of all below it: {name of the file: text}."""
     name = "-".join(command.words)
     groups = [below for below in command.subcommands if below.subcommands]
@@ -106,10 +126,11 @@ def page(command, version, parent=None):
             "See",
             bold("-".join(below.words)) + "(1).",
         ]
+    lines += examples_of(command, examples)
     others = [bold("-".join(other.words)) + "(1)" for other in ([parent] if parent else groups)]
     if others:
         lines += [".SH SEE ALSO", ",\n".join(others)]
     pages = {name + ".1": "\n".join(lines) + "\n"}
     for below in command.subcommands:
-        pages.update(page(below, version, parent=command))
+        pages.update(page(below, version, examples, parent=command))
     return pages

@@ -9,13 +9,15 @@ endif()
 set(manual ${PROJECT_BINARY_DIR}/manual)
 set(manual_sources completion.py help_tree.py make_manual.py man_page.py)
 list(TRANSFORM manual_sources PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/manual/)
+set(manual_examples ${PROJECT_SOURCE_DIR}/tests/documents/examples)
+file(GLOB manual_scripts CONFIGURE_DEPENDS ${manual_examples}/*.sh)
 add_custom_command(
   OUTPUT ${manual}/made
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${manual}
   COMMAND Python3::Interpreter -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/make_manual.py
-          ${PROJECT_VERSION} ${manual} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:nestline_command>
+          ${PROJECT_VERSION} ${manual} ${manual_examples} ${CMAKE_CROSSCOMPILING_EMULATOR} $<TARGET_FILE:nestline_command>
   COMMAND ${CMAKE_COMMAND} -E touch ${manual}/made
-  DEPENDS nestline_command ${manual_sources}
+  DEPENDS nestline_command ${manual_sources} ${manual_scripts}
   COMMENT "Making manual pages and completion from the help of the command"
   VERBATIM)
 add_custom_target(nestline_manual ALL DEPENDS ${manual}/made)

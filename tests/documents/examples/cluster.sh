@@ -6,4 +6,11 @@ nestline cluster query words --server 10.0.0.1:6379 list             # prints th
 nestline cluster info words --server 10.0.0.1:6379                   # which server has how much
 nestline cluster pull words --server 10.0.0.1:6379 -o words.parts
 nestline cluster query --file words.parts list                       # without a server
+nestline cluster remove words --server 10.0.0.1:6379 words2          # only lines that were added
 nestline cluster drop words --server 10.0.0.1:6379
+nestline cluster create all --server 10.0.0.1:6379 --capacity 1000000 --seed 7
+nestline cluster create new --server 10.0.0.1:6379 --capacity 1000000 --seed 7
+nestline cluster push new --server 10.0.0.1:6379 words2
+nestline cluster merge all new --server 10.0.0.1:6379                # the same parts and seed
+nestline cluster drop all --server 10.0.0.1:6379
+nestline cluster drop new --server 10.0.0.1:6379

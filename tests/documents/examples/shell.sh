@@ -4,3 +4,7 @@ nestline query words.nest list      # prints the lines of list that may be in wo
 nestline query -v words.nest list   # prints the lines that certainly are not
 nestline add words.nest words2
 nestline info words.nest            # keys, load, growth, expected false-positive rate
+nestline verify words.nest words2   # prints the lines of words2 that are missing: none
+nestline build -o words2.nest --fpr 0.001 --capacity 1000000 words2
+nestline merge -o both.nest words.nest words2.nest    # filters that were built alike
+nestline remove words.nest words2   # only lines that were added
