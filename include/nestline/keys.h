@@ -74,7 +74,7 @@ class Key {
   template <StringKey T>
   // NOLINTNEXTLINE(google-explicit-constructor)
   constexpr Key(const T& string) noexcept(std::is_nothrow_convertible_v<const T&, std::string_view>)
-      : kind_(Kind::string), string_(string) {}
+      : Key(Kind::string, string) {}
 
   template <BytesKey T>
   // NOLINTNEXTLINE(google-explicit-constructor)
@@ -83,7 +83,7 @@ class Key {
 
   // NOLINTNEXTLINE(google-explicit-constructor)
   Key(std::span<const std::byte> bytes) noexcept
-      : kind_(Kind::string), string_(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
+      : Key(Kind::string, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}) {}
 
   template <typename T>
   requires RefusedKey<std::remove_cvref_t<T>>
@@ -96,7 +96,7 @@ class Key {
   constexpr decltype(auto) visit(Visitor&& visitor) const {
     switch (kind_) {
       case Kind::string:
-        return visitor(string_);
+        return visitor(std::string_view(data_, size_));
       case Kind::hash:
         return visitor(Hash{number_});
       case Kind::integer:
@@ -108,9 +108,23 @@ class Key {
  private:
   enum class Kind : std::uint8_t { integer, string, hash };
 
+  // The view is read where it lies, a member at a time, since it may lie in such a class of the
+  // caller's.
+  constexpr Key(Kind kind, const std::string_view& string) noexcept
+      : kind_(kind), size_(string.size()), data_(string.data()) {}
+
+  // The length and the pointer are members of their own: in a class that has a std::string_view
+  // directly behind an integer, g++ 11 to 14 forget where the view points to. Its length comes
+  // first, and their analysis of pointers takes it and the integer before it for one field. Where
+  // the whole view is read by its address (IPA-SRA does so to the pieces of a function that was
+  // split), they count its bytes from the beginning of that field, and so leave out its last ones,
+  // the pointer. What nothing else points to is then never written. Members that are read one by
+  // one do not depend on what is before them, nor does a std::span, whose pointer comes first. In
+  // the order of libstdc++'s view, since functions of the library take a Key by value.
   Kind kind_;
   std::uint64_t number_ = 0;
-  std::string_view string_;
+  std::size_t size_ = 0;
+  const char* data_ = nullptr;
 };
 
 namespace internal {
