@@ -225,6 +225,10 @@ class NESTLINE_EXPORT Store {
 /// What verify_store and repair_store found.
 struct StoreReport {
   [[nodiscard]] NESTLINE_HERE bool ok() const { return problems.empty(); }
+  /// Whether repair_store keeps something, or makes the store open. False if only the checkpoint
+  /// has problems, without which the store opens, and which the next writer makes anew when it
+  /// closes.
+  [[nodiscard]] NESTLINE_EXPORT bool needs_repair() const;
   std::vector<std::string> problems;  ///< One sentence each, with file and offset.
   std::uint64_t records = 0;          ///< Keys that are there.
   std::uint64_t bytes = 0;            ///< Of the log, read and checked.
@@ -237,9 +241,16 @@ struct StoreReport {
 /// StoreError if there is no store in the folder, and std::system_error when a file cannot be read.
 NESTLINE_EXPORT StoreReport verify_store(const std::filesystem::path& folder);
 /// Makes a damaged store one that opens: keeps every record that is whole, also behind a torn end,
-/// and lists what is lost. Damaged files are kept beside it with the ending .damaged. Nobody may
-/// have the store open for writing: throws StoreError then, and as verify_store does.
+/// and lists what is lost. Damaged files are kept beside it with the ending .damaged
+/// (damaged_files). It needs room for the live bytes of these. Nobody may have the store open for
+/// writing: throws StoreError then, and as verify_store does; std::system_error when the disk
+/// refuses, also for want of room. Then, and when it is killed or the power goes, nothing is lost:
+/// repair again.
 NESTLINE_EXPORT StoreReport repair_store(const std::filesystem::path& folder);
+/// The files in the folder that repairs have put away, sorted by name. The store does not need
+/// them; remove them when nobody wants to look for lost records there. Throws std::system_error.
+NESTLINE_EXPORT std::vector<std::filesystem::path> damaged_files(
+    const std::filesystem::path& folder);
 
 }  // namespace nestline::inline v0_2
 
