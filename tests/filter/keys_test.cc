@@ -133,6 +133,40 @@ TYPED_TEST(KeysOfFilter, IntegersOfOneValueAreOneKey) {
   EXPECT_EQ(filter.size(), 0u);
 }
 
+// A key that a function makes for one call, as users do.
+struct Flow {
+  std::uint32_t from, to, port, protocol;
+};
+template <class AnyFilter>
+[[gnu::noinline]] bool insert_flow(AnyFilter& filter, std::uint32_t i) {
+  const Flow flow{i, ~i, 80, 6};
+  return static_cast<bool>(filter.insert(std::as_bytes(std::span(&flow, 1))));
+}
+template <class AnyFilter>
+[[gnu::noinline]] bool may_contain_flow(const AnyFilter& filter, std::uint32_t i) {
+  const Flow flow{i, ~i, 80, 6};
+  return filter.may_contain(std::as_bytes(std::span(&flow, 1)));
+}
+[[gnu::noinline]] Hash hash_of_flow(std::uint32_t i) {
+  const Flow flow{i, ~i, 80, 6};
+  return hash_key(std::as_bytes(std::span(&flow, 1)), 3);
+}
+
+// tests/packaging/consumers has all forms and classes, for other compilers and flags.
+TYPED_TEST(KeysOfFilter, AreFoundWhenTheyWereLocalVariables) {
+  auto& filter = this->filter_;
+  static Flow kept;  // everybody may read it
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    kept = {i, ~i, 80, 6};
+    const Hash hash =
+        internal::hash_key(std::string_view(reinterpret_cast<const char*>(&kept), sizeof(kept)), 3);
+    ASSERT_TRUE(insert_flow(filter, i));
+    ASSERT_TRUE(filter.may_contain(hash));
+    ASSERT_TRUE(may_contain_flow(filter, i));
+    ASSERT_EQ(hash_of_flow(i).value, hash.value);
+  }
+}
+
 TYPED_TEST(KeysOfFilter, StringsOfTheSameBytesAreOneKey) {
   auto& filter = this->filter_;
   const std::string text = "some bytes";
