@@ -228,7 +228,7 @@ struct Nibbles {
   static std::uint32_t nibble(const Block& block, std::uint32_t slot) {
     return static_cast<std::uint32_t>(block.bytes[nibble_byte(slot)]) >> nibble_shift(slot) & 15;
   }
-  static void set_nibble(Block& block, std::uint32_t slot, std::uint32_t nibble);
+  NESTLINE_HERE static void set_nibble(Block& block, std::uint32_t slot, std::uint32_t nibble);
 };
 
 // Where a slot's nibble lies, and that byte's other half: two loads, not ten instructions.
