@@ -62,10 +62,10 @@ class NESTLINE_EXPORT ClusterError : public std::runtime_error {
     unknown,  ///< Some or all of it may have been done: the connection was lost before the answer.
   };
 
-  explicit ClusterError(const std::string& what, Effect effect = Effect::none)
+  NESTLINE_HERE explicit ClusterError(const std::string& what, Effect effect = Effect::none)
       : std::runtime_error(what), effect_(effect) {}
   /// unknown: repeat an insert by insert_unique(), which does not add a second copy.
-  [[nodiscard]] Effect effect() const noexcept { return effect_; }
+  [[nodiscard]] NESTLINE_HERE Effect effect() const noexcept { return effect_; }
 
  private:
   Effect effect_;
@@ -185,7 +185,7 @@ class NESTLINE_EXPORT ClusterCopy {
   /// As ClusterFilter's, without a server.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
   [[nodiscard]] std::uint64_t size() const noexcept;  ///< Keys of all parts.
-  [[deprecated("size")]] std::uint64_t items() const noexcept { return size(); }
+  [[deprecated("size")]] NESTLINE_HERE std::uint64_t items() const noexcept { return size(); }
   [[nodiscard]] unsigned parts() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
   [[nodiscard]] double fpr() const noexcept;

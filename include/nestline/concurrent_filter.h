@@ -28,10 +28,11 @@
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
+#pragma push_macro("slots")  // Qt's, which is empty
+#undef slots
+
 namespace nestline::inline v0_2 {
 
-class ConcurrentFilter;
-class ExpiringFilter;
 struct SecondLook;  // private to the library
 
 /// Lookups of single keys in loops: to enter and leave the filter is paid once, not for each key.
@@ -160,24 +161,30 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// A copy of the present content, for saving or shipping. It has each operation whole or not at
   /// all. Throws std::bad_alloc, and std::logic_error inside a section.
   [[nodiscard]] Filter snapshot() const;
-  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE Inserted insert(Key key) noexcept {
+    return insert_one(hash_of_(key));
+  }
 
   /// If several threads call this with the same key, one stores it and the others get `present`.
-  [[nodiscard]] Inserted insert_unique(Key key) noexcept {
+  [[nodiscard]] NESTLINE_HERE Inserted insert_unique(Key key) noexcept {
     return insert_unique_one(hash_of_(key));
   }
 
   /// `new_key` takes the place of `old_key` at one instant.
-  [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
+  [[nodiscard]] NESTLINE_HERE Inserted update(Key old_key, Key new_key) noexcept {
     return update_one(hash_of_(old_key), hash_of_(new_key));
   }
 
-  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE bool may_contain(Key key) const noexcept {
+    return may_contain_one(hash_of_(key));
+  }
   [[nodiscard]] Hash prepare(Key key) const noexcept;
   /// Many lookups by this thread: see ConcurrentReader.
   [[nodiscard]] ConcurrentReader reader() const noexcept;
-  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
-  bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE unsigned count(Key key) const noexcept {
+    return count_one(hash_of_(key));
+  }
+  NESTLINE_HERE bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
   /// Removes everything, at one instant. Allocates new memory of the same size and frees the old.
   /// Throws std::bad_alloc, and std::logic_error inside a section; the filter is then unchanged.
   void clear();
@@ -186,17 +193,17 @@ class NESTLINE_EXPORT ConcurrentFilter {
 
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
   [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
-  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+  NESTLINE_HERE std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
     return look_up(keys, {out});
   }
-  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+  NESTLINE_HERE std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
     return look_up(keys, {bitmap});
   }
-  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions});
   }
-  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
-                     std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                                   std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions, selection});
   }
   std::size_t erase(KeySpan keys, std::span<std::uint8_t> erased = {});
@@ -245,5 +252,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
 NESTLINE_EXPORT void save(const ConcurrentFilter& filter, const Output& to);
 
 }  // namespace nestline::inline v0_2
+
+#pragma pop_macro("slots")
 
 #endif  // NESTLINE_CONCURRENT_FILTER_H_

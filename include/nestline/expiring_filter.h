@@ -34,6 +34,9 @@
 #include "nestline/io.h"
 #include "nestline/keys.h"
 
+#pragma push_macro("slots")  // Qt's, which is empty
+#undef slots
+
 namespace nestline::inline v0_2 {
 
 /// What an ExpiringFilter is made for.
@@ -96,43 +99,50 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// life() (else the nearest of these). `stored`: it was not there. `present`: it was, and dies at
   /// the later one of its two deaths. `full`: no room; nothing changed for any key. Of several
   /// threads with one new key, one gets `stored`.
-  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key), kMaxLife); }
-  [[nodiscard]] Inserted insert(Key key, unsigned life) noexcept {
+  [[nodiscard]] NESTLINE_HERE Inserted insert(Key key) noexcept {
+    return insert_one(hash_of_(key), kMaxLife);
+  }
+  [[nodiscard]] NESTLINE_HERE Inserted insert(Key key, unsigned life) noexcept {
     return insert_one(hash_of_(key), life);
   }
 
   /// Whether the key may be there and alive.
-  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE bool may_contain(Key key) const noexcept {
+    return may_contain_one(hash_of_(key));
+  }
   /// Many lookups by this thread: see ConcurrentReader. While one lives, its thread must not insert
   /// or sweep, and advance() throws.
   [[nodiscard]] ConcurrentReader reader() const noexcept;
   /// For how many more ticks it lives at least: it is still found when now() has moved on by so
   /// many. 0: it is not there, or this is its last tick.
-  [[nodiscard]] unsigned left(Key key) const noexcept { return left_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE unsigned left(Key key) const noexcept {
+    return left_one(hash_of_(key));
+  }
   /// left for every key: ticks[i] for key i. Throws std::invalid_argument when the lengths differ.
   void left(KeySpan keys, std::span<std::uint8_t> ticks) const;
   [[nodiscard]] Hash prepare(Key key) const noexcept;  ///< As Filter's.
 
   /// As ConcurrentFilter's, for the filter's life or `life` ticks.
-  [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {}) {
+  [[nodiscard]] NESTLINE_HERE std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {}) {
     return insert_all(keys, kMaxLife, outcomes);
   }
-  [[nodiscard]] std::size_t insert(KeySpan keys, unsigned life, std::span<Outcome> outcomes = {}) {
+  [[nodiscard]] NESTLINE_HERE std::size_t insert(KeySpan keys, unsigned life,
+                                                 std::span<Outcome> outcomes = {}) {
     return insert_all(keys, life, outcomes);
   }
 
   // Batches of lookups, as Filter's.
-  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+  NESTLINE_HERE std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
     return look_up(keys, {out});
   }
-  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+  NESTLINE_HERE std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
     return look_up(keys, {bitmap});
   }
-  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions});
   }
-  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
-                     std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                                   std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions, selection});
   }
 
@@ -181,7 +191,8 @@ class NESTLINE_EXPORT ExpiringFilter {
 /// Saves a snapshot, with the tick in it. Throws as save of a ConcurrentFilter does.
 NESTLINE_EXPORT void save(const ExpiringFilter& filter, const Output& to);
 
-[[deprecated("ExpiringFilter::load")]] inline ExpiringFilter load_expiring(const Input& from) {
+[[deprecated("ExpiringFilter::load")]] NESTLINE_HERE inline ExpiringFilter load_expiring(
+    const Input& from) {
   return ExpiringFilter::load(from);
 }
 
@@ -203,17 +214,17 @@ class NESTLINE_EXPORT MappedExpiringFilter {
   [[nodiscard]] std::optional<FormatError> damage() const;
   // As ExpiringFilter's.
   [[nodiscard]] bool may_contain(Key key) const noexcept;
-  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+  NESTLINE_HERE std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
     return look_up(keys, {out});
   }
-  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+  NESTLINE_HERE std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
     return look_up(keys, {bitmap});
   }
-  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions});
   }
-  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
-                     std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                                   std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions, selection});
   }
   [[nodiscard]] Hash prepare(Key key) const noexcept;
@@ -250,7 +261,7 @@ class NESTLINE_EXPORT ExpiringClock {
   /// the reading of the clock. Throws std::logic_error inside a section when one has.
   void catch_up(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
   /// How long a tick takes.
-  [[nodiscard]] std::chrono::nanoseconds tick() const noexcept { return tick_; }
+  [[nodiscard]] NESTLINE_HERE std::chrono::nanoseconds tick() const noexcept { return tick_; }
 
  private:
   ExpiringFilter& filter_;
@@ -261,5 +272,7 @@ class NESTLINE_EXPORT ExpiringClock {
 };
 
 }  // namespace nestline::inline v0_2
+
+#pragma pop_macro("slots")
 
 #endif  // NESTLINE_EXPIRING_FILTER_H_

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "nestline/export.h"
+#include "nestline/forward.h"
 #include "nestline/internal/answers.h"
 #include "nestline/internal/home.h"
 #include "nestline/internal/memory_resource.h"
@@ -26,6 +27,9 @@
 #include "nestline/keys.h"
 #include "nestline/outcome.h"
 #include "nestline/reader.h"
+
+#pragma push_macro("slots")  // Qt's, which is empty
+#undef slots
 
 namespace nestline::inline v0_2 {
 
@@ -86,9 +90,6 @@ enum class Copies : std::uint8_t {
   that_fit,  ///< Those that find place; once 4,096 did not, those that find it without a search.
 };
 
-class Input;   // <nestline/io.h>
-class Output;  // <nestline/io.h>
-
 /// A cuckoo filter in memory.
 ///
 /// Thread safety: const members may run in any number of threads while no other member runs.
@@ -130,7 +131,7 @@ class NESTLINE_EXPORT Filter {
   ~Filter();
   /// A copy in memory of its own, with the same promises. O(memory). Throws std::bad_alloc.
   [[nodiscard]] Filter snapshot() const;
-  [[deprecated("snapshot")]] [[nodiscard]] Filter clone() const { return snapshot(); }
+  [[deprecated("snapshot")]] [[nodiscard]] NESTLINE_HERE Filter clone() const { return snapshot(); }
   /// Reads a whole filter (Input has what it takes) into `memory`, as Options::memory requires, and
   /// checks everything before it returns. Throws FormatError, std::system_error, std::bad_alloc.
   static Filter load(const Input& from, std::pmr::memory_resource* memory = nullptr);
@@ -139,32 +140,38 @@ class NESTLINE_EXPORT Filter {
 
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
   /// On Outcome::full or Outcome::copies the filter is unchanged, as Outcome documents.
-  [[nodiscard]] Inserted insert(Key key) noexcept { return insert_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE Inserted insert(Key key) noexcept {
+    return insert_one(hash_of_(key));
+  }
 
   /// Stores `key` unless may_contain(key) is true already: then Outcome::present. That may be a
   /// false positive, so do not erase a key after `present` unless you know that it was inserted.
-  [[nodiscard]] Inserted insert_unique(Key key) noexcept {
+  [[nodiscard]] NESTLINE_HERE Inserted insert_unique(Key key) noexcept {
     return insert_unique_one(hash_of_(key));
   }
 
   /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`, which is stored
   /// also when no copy of `old_key` is found. On Outcome::full or Outcome::copies `old_key` stays.
-  [[nodiscard]] Inserted update(Key old_key, Key new_key) noexcept {
+  [[nodiscard]] NESTLINE_HERE Inserted update(Key old_key, Key new_key) noexcept {
     return update_one(hash_of_(old_key), hash_of_(new_key));
   }
 
   /// False: `key` is certainly not in the filter. True: it is, or it looks the same as one.
-  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE bool may_contain(Key key) const noexcept {
+    return may_contain_one(hash_of_(key));
+  }
   /// Hashes `key` and starts to fetch its block into the cache, for callers that do something else
   /// before they look up, insert or erase the hash: 16 keys later is enough for filters in memory.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
   /// Lookups to inline into a loop, until the filter gets other memory: see Reader.
   [[nodiscard]] Reader reader() const noexcept;
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
-  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE unsigned count(Key key) const noexcept {
+    return count_one(hash_of_(key));
+  }
   /// Removes one copy of `key`; false when none was found. Only for copies that were stored: else
   /// it may remove a key that looks the same, which is then missed.
-  bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
+  NESTLINE_HERE bool erase(Key key) noexcept { return erase_one(hash_of_(key)); }
   void clear() noexcept;  ///< Removes everything and keeps the memory.
 
   // Batches. Every span that goes with `keys` must have as many elements as `keys`, unless stated
@@ -177,27 +184,27 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
 
   /// Looks up every key; returns how many answers are true. `out`: 1 or 0 for each key.
-  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+  NESTLINE_HERE std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
     return look_up(keys, {out});
   }
 
   /// The same as bits, least significant first: key i is bit i % 64 of word i / 64. `bitmap` has
   /// ceil(keys / 64) words; the unused bits of the last one are set to 0.
-  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+  NESTLINE_HERE std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
     return look_up(keys, {bitmap});
   }
 
   /// Writes the positions of the keys whose answer is true, in ascending order, to the front of
   /// `positions`; returns how many. Elements after them are left as they were. At most 2^32 keys.
-  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions});
   }
 
   /// The same for the keys at the positions in `selection` only, in the order of `selection`.
   /// `positions` has as many elements as `selection` and may be the same memory. Throws
   /// std::invalid_argument when a position lies outside `keys`.
-  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
-                     std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                                   std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions, selection});
   }
 
@@ -270,5 +277,7 @@ class NESTLINE_EXPORT Filter {
 NESTLINE_EXPORT void save(const Filter& filter, const Output& to);
 
 }  // namespace nestline::inline v0_2
+
+#pragma pop_macro("slots")
 
 #endif  // NESTLINE_FILTER_H_

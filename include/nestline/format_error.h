@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "nestline/export.h"
+#include "nestline/internal/here.h"
 
 namespace nestline::inline v0_2 {
 
@@ -16,8 +17,8 @@ namespace nestline::inline v0_2 {
 /// is wrong and why; the members say the same one by one. Copying it never throws.
 struct NESTLINE_EXPORT FormatError : std::runtime_error {
   FormatError(std::string_view file, std::uint64_t offset, std::string_view cause);
-  FormatError(const FormatError& other) noexcept = default;
-  FormatError& operator=(const FormatError& other) noexcept = default;
+  NESTLINE_HERE FormatError(const FormatError& other) noexcept = default;
+  NESTLINE_HERE FormatError& operator=(const FormatError& other) noexcept = default;
 
   // The views are good as long as this error or a copy of it is there.
 

@@ -93,13 +93,13 @@ class Guard {
   /// grows to options.max_capacity as it does by itself, and on as far as it can; beyond, it errs
   /// twice as often with each doubling. `path`: the file for load and save, in a folder that can be
   /// read; empty for none. Each engine needs a path of its own. Throws as ConcurrentFilter does.
-  explicit Guard(const Options& options, std::filesystem::path path = {})
+  NESTLINE_HERE explicit Guard(const Options& options, std::filesystem::path path = {})
       : filter_(options), memory_(options.memory), path_(std::move(path)), saved_(!path_.empty()) {}
 
   /// Takes the saved filter and its options; false if there is no whole one: call fill. No other
   /// thread may use the guard yet. Throws std::system_error, std::bad_alloc, std::logic_error after
   /// fill.
-  bool load() {
+  NESTLINE_HERE bool load() {
     expect_new("load");
     std::error_code error;
     if (!saved_ || !std::filesystem::exists(path_, error)) return false;
@@ -119,7 +119,7 @@ class Guard {
   /// the two throw: fill may then be called again. Throws std::bad_alloc, and std::logic_error when
   /// the guard knows the keys already: to learn them anew, make a new guard.
   template <std::invocable Begin>
-  void fill(Begin&& begin) {
+  NESTLINE_HERE void fill(Begin&& begin) {
     auto scan = [&] {
       const auto locks = lock_all();
       expect_new("fill");
@@ -151,7 +151,7 @@ class Guard {
   /// list or no path. Needs memory for a copy. Throws as nestline::save does, and what `sync`
   /// throws.
   template <std::invocable Sync>
-  bool save(Sync&& sync) {
+  NESTLINE_HERE bool save(Sync&& sync) {
     const auto locks = lock_all();
     if (path_.empty() || state_ != State::filtering || list_size_ != 0) return false;
     sync();
@@ -161,20 +161,21 @@ class Guard {
   }
 
   /// False: the key is certainly not in the engine.
-  [[nodiscard]] bool may_contain(Key key) const { return may_have(hash(key)); }
+  [[nodiscard]] NESTLINE_HERE bool may_contain(Key key) const { return may_have(hash(key)); }
 
   /// get() if the key may be there, else false, null or std::nullopt, whichever get() returns.
   template <std::invocable Get>
-  requires GuardAnswer<std::invoke_result_t<Get>>
-  auto get(Key key, Get&& get) const { return may_contain(key) ? get() : decltype(get()){}; }
+  requires GuardAnswer<std::invoke_result_t<Get>> NESTLINE_HERE auto get(Key key, Get&& get) const {
+    return may_contain(key) ? get() : decltype(get()){};
+  }
 
   /// Calls ask(positions) for the keys that may be there, up to 1,024 at a time and in ascending
   /// order. At most 2^32 keys.
   template <std::invocable<std::span<const std::uint32_t>> Ask>
-  void get_many(KeySpan keys, Ask&& ask) const {
+  NESTLINE_HERE void get_many(KeySpan keys, Ask&& ask) const {
     std::array<std::uint32_t, 1024> positions;
     for (std::size_t at = 0; at < keys.size(); at += positions.size()) {
-      const std::size_t count = std::min(positions.size(), keys.size() - at);
+      const std::size_t count = (std::min)(positions.size(), keys.size() - at);
       const auto found =
           std::span(positions).first(select(keys.subspan(at, count), std::span(positions)));
       for (std::uint32_t& each : found) each += static_cast<std::uint32_t>(at);
@@ -186,7 +187,7 @@ class Guard {
   /// key, if the guard cannot know. Passes on what the two throw, std::bad_alloc, and
   /// std::system_error when the saved file cannot be removed; only write() changes the engine.
   template <std::predicate Has, std::invocable Write>
-  void put(Key key, Has&& has, Write&& write) {
+  NESTLINE_HERE void put(Key key, Has&& has, Write&& write) {
     const Hash hashed = hash(key);
     const std::lock_guard lock(turn(hashed));
     forget_file();
@@ -199,7 +200,7 @@ class Guard {
   /// of a key that was not there, the token of another is taken: engines whose deletion does not
   /// know (LevelDB, RocksDB) must be looked up first, in erase().
   template <std::predicate Erase>
-  bool erase(Key key, Erase&& erase) {
+  NESTLINE_HERE bool erase(Key key, Erase&& erase) {
     const Hash hashed = hash(key);
     const std::lock_guard lock(turn(hashed));
     if (!may_have(hashed)) return false;
@@ -213,21 +214,21 @@ class Guard {
   /// new key, take after an erasure of a key that was there is committed, and neither when the key
   /// was there before and after. A transaction that is rolled back leaves its tokens. The caller
   /// sees to it that no other change of the same keys comes between, and none of fill and save.
-  void add(Key key) {
+  NESTLINE_HERE void add(Key key) {
     forget_file();
     add_token(hash(key));
   }
-  void take(Key key) {
+  NESTLINE_HERE void take(Key key) {
     forget_file();
     take_token(hash(key));
   }
 
   /// Whether the filter answers lookups: after load or fill, until the guard gives up.
-  [[nodiscard]] bool filters() const noexcept { return state_ == State::filtering; }
+  [[nodiscard]] NESTLINE_HERE bool filters() const noexcept { return state_ == State::filtering; }
   /// Tokens in the list, which the filter had no place for.
-  [[nodiscard]] std::size_t listed() const noexcept { return list_size_; }
+  [[nodiscard]] NESTLINE_HERE std::size_t listed() const noexcept { return list_size_; }
   /// For its size, memory and rate.
-  [[nodiscard]] const ConcurrentFilter& filter() const noexcept { return filter_; }
+  [[nodiscard]] NESTLINE_HERE const ConcurrentFilter& filter() const noexcept { return filter_; }
 
  private:
   // Few enough that the thread sanitizer can see one thread hold them all.
@@ -237,24 +238,26 @@ class Guard {
     enum : std::uint8_t { passing, filling, filtering, gave_up };
   };
 
-  [[nodiscard]] Hash hash(Key key) const noexcept { return hash_key(key, filter_.seed()); }
-  std::mutex& turn(Hash hash) noexcept { return turns_[hash.value >> 59U]; }
-  [[nodiscard]] std::array<std::unique_lock<std::mutex>, kTurns> lock_all() {
+  [[nodiscard]] NESTLINE_HERE Hash hash(Key key) const noexcept {
+    return hash_key(key, filter_.seed());
+  }
+  NESTLINE_HERE std::mutex& turn(Hash hash) noexcept { return turns_[hash.value >> 59U]; }
+  [[nodiscard]] NESTLINE_HERE std::array<std::unique_lock<std::mutex>, kTurns> lock_all() {
     std::array<std::unique_lock<std::mutex>, kTurns> locks;
     for (std::size_t i = 0; i < kTurns; ++i) locks[i] = std::unique_lock(turns_[i]);
     return locks;
   }
-  void expect_new(const char* what) const {
+  NESTLINE_HERE void expect_new(const char* what) const {
     if (state_ == State::passing) return;
     throw std::logic_error(std::string("Guard::") + what +
                            ": the guard knows its keys or is learning them: make a new guard.");
   }
   // Whether tokens count now. Before fill begins they do not, since it begins with none.
-  [[nodiscard]] bool counts() const noexcept {
+  [[nodiscard]] NESTLINE_HERE bool counts() const noexcept {
     return state_ == State::filtering || state_ == State::filling;
   }
 
-  [[nodiscard]] bool may_have(Hash hash) const {
+  [[nodiscard]] NESTLINE_HERE bool may_have(Hash hash) const {
     if (state_ != State::filtering) return true;
     if (list_size_ != 0) {
       const std::lock_guard lock(list_mutex_);
@@ -263,7 +266,7 @@ class Guard {
     return filter_.may_contain(hash);
   }
 
-  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
     if (state_ == State::filtering && list_size_ == 0) {
       return filter_.select(keys, positions.first(keys.size()));
     }
@@ -276,7 +279,7 @@ class Guard {
     return count;
   }
 
-  void add_token(Hash hash) {
+  NESTLINE_HERE void add_token(Hash hash) {
     if (!counts()) return;
     if (state_ == State::filling) {
       // A token to be taken in the end serves as well: keys that come and go do not pile up.
@@ -302,7 +305,7 @@ class Guard {
     }
   }
 
-  bool grows() {
+  NESTLINE_HERE bool grows() {
     try {
       return filter_.grow();
     } catch (const std::bad_alloc&) {
@@ -311,7 +314,7 @@ class Guard {
   }
 
   // During fill the token may not be there yet, so it is taken when fill ends.
-  void take_token(Hash hash) {
+  NESTLINE_HERE void take_token(Hash hash) {
     if (state_ == State::filtering) {
       remove_token(hash);
     } else if (state_ == State::filling) {
@@ -320,7 +323,7 @@ class Guard {
     }
   }
 
-  void remove_token(Hash hash) {
+  NESTLINE_HERE void remove_token(Hash hash) {
     if (list_size_ != 0) {
       const std::lock_guard lock(list_mutex_);
       if (const auto found = listed_.find(hash.value); found != listed_.end()) {
@@ -332,7 +335,7 @@ class Guard {
     filter_.erase(hash);
   }
 
-  void forget_file() {
+  NESTLINE_HERE void forget_file() {
     if (!saved_) return;
     const std::lock_guard lock(file_mutex_);
     if (!saved_) return;

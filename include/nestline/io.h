@@ -52,12 +52,12 @@ class Input {
  public:
   using From =
       std::variant<std::filesystem::path, std::span<const std::byte>, std::istream*, ByteSource>;
-  Input(std::istream& stream) : from_(&stream) {}  // NOLINT: made implicitly
+  NESTLINE_HERE Input(std::istream& stream) : from_(&stream) {}  // NOLINT: made implicitly
   template <typename Given>
   requires(!std::same_as<std::remove_cvref_t<Given>, Input> &&
            (std::convertible_to<Given&&, std::filesystem::path> ||
             std::convertible_to<Given&&, std::span<const std::byte>> ||
-            std::convertible_to<Given&&, ByteSource>))
+            std::convertible_to<Given&&, ByteSource>)) NESTLINE_HERE
       Input(Given&& given) {  // NOLINT: made implicitly
     if constexpr (std::convertible_to<Given&&, std::filesystem::path>) {
       from_ = std::filesystem::path(std::forward<Given>(given));
@@ -68,7 +68,7 @@ class Input {
     }
   }
 
-  [[nodiscard]] const From& from() const noexcept { return from_; }
+  [[nodiscard]] NESTLINE_HERE const From& from() const noexcept { return from_; }
 
  private:
   From from_;
@@ -91,11 +91,11 @@ class Output {
  public:
   using To = std::variant<std::filesystem::path, std::ostream*, ByteSink>;
 
-  Output(std::ostream& stream) : to_(&stream) {}  // NOLINT: made implicitly
+  NESTLINE_HERE Output(std::ostream& stream) : to_(&stream) {}  // NOLINT: made implicitly
   template <typename Given>
   requires(!std::same_as<std::remove_cvref_t<Given>, Output> &&
            (std::convertible_to<Given&&, std::filesystem::path> ||
-            std::convertible_to<Given&&, ByteSink>))
+            std::convertible_to<Given&&, ByteSink>)) NESTLINE_HERE
       Output(Given&& given) {  // NOLINT: made implicitly
     if constexpr (std::convertible_to<Given&&, std::filesystem::path>) {
       to_ = std::filesystem::path(std::forward<Given>(given));
@@ -104,7 +104,7 @@ class Output {
     }
   }
 
-  [[nodiscard]] const To& to() const noexcept { return to_; }
+  [[nodiscard]] NESTLINE_HERE const To& to() const noexcept { return to_; }
 
  private:
   To to_;
@@ -117,7 +117,7 @@ NESTLINE_EXPORT bool remove_saved(const std::filesystem::path& path);
 /// The bytes that save would write, of a filter of any kind. Throws what save throws.
 template <class AnyFilter>
 requires requires(const AnyFilter& filter, const Output& to) { save(filter, to); }
-[[nodiscard]] std::vector<std::byte> to_bytes(const AnyFilter& filter) {
+[[nodiscard]] NESTLINE_HERE std::vector<std::byte> to_bytes(const AnyFilter& filter) {
   const std::size_t blocks = filter.memory_bytes();
   std::vector<std::byte> bytes;
   bytes.reserve(blocks + blocks / 65536 + 8192);  // and a header, and checksums
@@ -128,11 +128,11 @@ requires requires(const AnyFilter& filter, const Output& to) { save(filter, to);
 }
 
 // The names of 0.1.
-[[deprecated("Filter::load")]] inline Filter load(const Input& from,
-                                                  std::pmr::memory_resource* memory = nullptr) {
+[[deprecated("Filter::load")]] NESTLINE_HERE inline Filter load(
+    const Input& from, std::pmr::memory_resource* memory = nullptr) {
   return Filter::load(from, memory);
 }
-[[deprecated("Filter::load")]] inline Filter from_bytes(
+[[deprecated("Filter::load")]] NESTLINE_HERE inline Filter from_bytes(
     std::span<const std::byte> bytes, std::pmr::memory_resource* memory = nullptr) {
   return Filter::load(bytes, memory);
 }

@@ -16,6 +16,7 @@
 #include <variant>
 
 #include "nestline/export.h"
+#include "nestline/internal/here.h"
 
 namespace nestline::inline v0_2 {
 
@@ -32,8 +33,11 @@ struct Hash {
 template <typename T>
 concept IntegerKey = std::integral<T> && sizeof(T) <= sizeof(std::uint64_t) &&
                      !std::same_as<T, bool> && !std::same_as<T, char> &&
-                     !std::same_as<T, wchar_t> && !std::same_as<T, char8_t> &&
-                     !std::same_as<T, char16_t> && !std::same_as<T, char32_t>;
+#ifdef __cpp_char8_t  // not with -fno-char8_t
+                     !std::same_as<T, char8_t> &&
+#endif
+                     !std::same_as<T, wchar_t> && !std::same_as<T, char16_t> &&
+                     !std::same_as<T, char32_t>;
 
 /// The types that are byte strings as keys because they convert to std::string_view:
 /// std::string_view, std::string, const char* (up to its first NUL), char arrays and string
@@ -65,25 +69,27 @@ class Key {
  public:
   template <IntegerKey T>
   // NOLINTNEXTLINE(google-explicit-constructor): an integer is a key
-  constexpr Key(T integer) noexcept
+  NESTLINE_HERE constexpr Key(T integer) noexcept
       : kind_(Kind::integer), number_(static_cast<std::uint64_t>(integer)) {}
 
   // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr Key(Hash hash) noexcept : kind_(Kind::hash), number_(hash.value) {}
+  NESTLINE_HERE constexpr Key(Hash hash) noexcept : kind_(Kind::hash), number_(hash.value) {}
 
   template <StringKey T>
   // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr Key(const T& string) noexcept(std::is_nothrow_convertible_v<const T&, std::string_view>)
-      : kind_(Kind::string), string_(string) {}
+  NESTLINE_HERE constexpr Key(const T& string) noexcept(
+      std::is_nothrow_convertible_v<const T&, std::string_view>)
+      : Key(Kind::string, string) {}
 
   template <BytesKey T>
   // NOLINTNEXTLINE(google-explicit-constructor)
-  Key(const T& bytes) noexcept(std::is_nothrow_convertible_v<const T&, std::span<const std::byte>>)
+  NESTLINE_HERE Key(const T& bytes) noexcept(
+      std::is_nothrow_convertible_v<const T&, std::span<const std::byte>>)
       : Key(std::span<const std::byte>(bytes)) {}
 
   // NOLINTNEXTLINE(google-explicit-constructor)
-  Key(std::span<const std::byte> bytes) noexcept
-      : kind_(Kind::string), string_(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
+  NESTLINE_HERE Key(std::span<const std::byte> bytes) noexcept
+      : Key(Kind::string, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}) {}
 
   template <typename T>
   requires RefusedKey<std::remove_cvref_t<T>>
@@ -93,10 +99,10 @@ class Key {
 
   /// Returns visitor(key), where the key is a std::uint64_t, a std::string_view or a Hash.
   template <typename Visitor>
-  constexpr decltype(auto) visit(Visitor&& visitor) const {
+  NESTLINE_HERE constexpr decltype(auto) visit(Visitor&& visitor) const {
     switch (kind_) {
       case Kind::string:
-        return visitor(string_);
+        return visitor(std::string_view(data_, size_));
       case Kind::hash:
         return visitor(Hash{number_});
       case Kind::integer:
@@ -108,22 +114,36 @@ class Key {
  private:
   enum class Kind : std::uint8_t { integer, string, hash };
 
+  // The view is read where it lies, a member at a time, since it may lie in such a class of the
+  // caller's.
+  NESTLINE_HERE constexpr Key(Kind kind, const std::string_view& string) noexcept
+      : kind_(kind), size_(string.size()), data_(string.data()) {}
+
+  // The length and the pointer are members of their own: in a class that has a std::string_view
+  // directly behind an integer, g++ 11 to 14 forget where the view points to. Its length comes
+  // first, and their analysis of pointers takes it and the integer before it for one field. Where
+  // the whole view is read by its address (IPA-SRA does so to the pieces of a function that was
+  // split), they count its bytes from the beginning of that field, and so leave out its last ones,
+  // the pointer. What nothing else points to is then never written. Members that are read one by
+  // one do not depend on what is before them, nor does a std::span, whose pointer comes first. In
+  // the order of libstdc++'s view, since functions of the library take a Key by value.
   Kind kind_;
   std::uint64_t number_ = 0;
-  std::string_view string_;
+  std::size_t size_ = 0;
+  const char* data_ = nullptr;
 };
 
 namespace internal {
 NESTLINE_EXPORT Hash hash_key(std::uint64_t key, std::uint64_t seed) noexcept;
 NESTLINE_EXPORT Hash hash_key(std::string_view key, std::uint64_t seed) noexcept;
-inline Hash hash_key(Hash key, std::uint64_t /*seed*/) noexcept { return key; }
+NESTLINE_HERE inline Hash hash_key(Hash key, std::uint64_t /*seed*/) noexcept { return key; }
 }  // namespace internal
 
 /// The hash under which a filter with this seed stores `key`: to insert hash_key(key,
 /// filter.seed()) is to insert `key`. A Hash is returned as it is. The high bits of an integer's
 /// hash are well mixed and its lowest 18 are not: divide keys by the high ones. O(1), for strings
 /// O(length). Safe in any thread.
-[[nodiscard]] inline Hash hash_key(Key key, std::uint64_t seed) noexcept {
+[[nodiscard]] NESTLINE_HERE inline Hash hash_key(Key key, std::uint64_t seed) noexcept {
   return key.visit([seed](auto one) { return internal::hash_key(one, seed); });
 }
 
@@ -152,74 +172,76 @@ class KeySpan {
 
   template <typename Range>
   requires std::convertible_to<Range&&, Integers>
-  // NOLINTNEXTLINE(google-explicit-constructor): a span of keys is a batch of keys
-  constexpr KeySpan(Range&& keys) : keys_(Integers(keys)) {}
+      // NOLINTNEXTLINE(google-explicit-constructor): a span of keys is a batch of keys
+      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Integers(keys)) {}
 
   template <typename Range>
   requires std::convertible_to<Range&&, Hashes>
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr KeySpan(Range&& keys) : keys_(Hashes(keys)) {}
+      // NOLINTNEXTLINE(google-explicit-constructor)
+      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Hashes(keys)) {}
 
   template <typename Range>
   requires std::convertible_to<Range&&, Strings>
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr KeySpan(Range&& keys) : keys_(Strings(keys)) {}
+      // NOLINTNEXTLINE(google-explicit-constructor)
+      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Strings(keys)) {}
 
   template <typename Range>
   requires std::convertible_to<Range&&, OwnedStrings>
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr KeySpan(Range&& keys) : keys_(OwnedStrings(keys)) {}
+      // NOLINTNEXTLINE(google-explicit-constructor)
+      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(OwnedStrings(keys)) {}
 
   template <typename Range>
   requires std::convertible_to<Range&&, Unsigned32>
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr KeySpan(Range&& keys) : keys_(Unsigned32(keys)) {}
+      // NOLINTNEXTLINE(google-explicit-constructor)
+      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Unsigned32(keys)) {}
 
   template <typename Range>
   requires std::convertible_to<Range&&, Signed32>
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr KeySpan(Range&& keys) : keys_(Signed32(keys)) {}
+      // NOLINTNEXTLINE(google-explicit-constructor)
+      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Signed32(keys)) {}
 
   template <typename Range>
   requires std::convertible_to<Range&&, std::span<const std::int64_t>>
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  KeySpan(Range&& keys) : keys_(unsigned_twins<Integers>(std::span<const std::int64_t>(keys))) {}
+      // NOLINTNEXTLINE(google-explicit-constructor)
+      NESTLINE_HERE KeySpan(Range&& keys)
+      : keys_(unsigned_twins<Integers>(std::span<const std::int64_t>(keys))) {}
 
   template <typename Range>
   requires(std::convertible_to<Range&&, OtherIntegers> &&
            sizeof(OtherIntegers::element_type) == sizeof(std::uint64_t))
       // NOLINTNEXTLINE(google-explicit-constructor)
-      constexpr KeySpan(Range&& keys)
+      NESTLINE_HERE constexpr KeySpan(Range&& keys)
       : keys_(OtherIntegers(keys)) {}
 
   template <typename Range>
   requires(std::convertible_to<Range&&, SignedOf<OtherIntegers>> &&
            sizeof(OtherIntegers::element_type) == sizeof(std::uint64_t))
       // NOLINTNEXTLINE(google-explicit-constructor)
-      KeySpan(Range&& keys)
+      NESTLINE_HERE KeySpan(Range&& keys)
       : keys_(unsigned_twins<OtherIntegers>(SignedOf<OtherIntegers>(keys))) {}
 
   /// Number of keys.
-  [[nodiscard]] constexpr std::size_t size() const noexcept {
+  [[nodiscard]] NESTLINE_HERE constexpr std::size_t size() const noexcept {
     return std::visit([](const auto& keys) { return keys.size(); }, keys_);
   }
 
   /// The `count` keys from `offset` on; both must lie inside the batch.
-  [[nodiscard]] constexpr KeySpan subspan(std::size_t offset, std::size_t count) const {
+  [[nodiscard]] NESTLINE_HERE constexpr KeySpan subspan(std::size_t offset,
+                                                        std::size_t count) const {
     return std::visit([&](const auto& keys) { return KeySpan(keys.subspan(offset, count)); },
                       keys_);
   }
 
   /// Calls `visitor` with the span itself, one of the types above.
   template <typename Visitor>
-  constexpr decltype(auto) visit(Visitor&& visitor) const {
+  NESTLINE_HERE constexpr decltype(auto) visit(Visitor&& visitor) const {
     return std::visit(static_cast<Visitor&&>(visitor), keys_);
   }
 
  private:
   // The same memory as unsigned integers, which the language allows, with the values of Key.
   template <typename Unsigned, typename Signed>
-  static Unsigned unsigned_twins(Signed keys) {
+  NESTLINE_HERE static Unsigned unsigned_twins(Signed keys) {
     return {reinterpret_cast<typename Unsigned::pointer>(keys.data()), keys.size()};
   }
 

@@ -30,6 +30,9 @@
 #include "nestline/io.h"
 #include "nestline/keys.h"
 
+#pragma push_macro("slots")  // Qt's, which is empty
+#undef slots
+
 namespace nestline::inline v0_2 {
 
 /// What a new Maplet should be able to hold.
@@ -139,7 +142,7 @@ NESTLINE_EXPORT void save(const Maplet& maplet, const Output& to);
 /// The same for a maplet that no other thread uses, such as a snapshot: without a copy.
 NESTLINE_EXPORT void save(Maplet&& maplet, const Output& to);
 
-[[deprecated("Maplet::load")]] inline Maplet load_maplet(const Input& from) {
+[[deprecated("Maplet::load")]] NESTLINE_HERE inline Maplet load_maplet(const Input& from) {
   return Maplet::load(from);
 }
 
@@ -173,5 +176,7 @@ class NESTLINE_EXPORT MappedMaplet {
 };
 
 }  // namespace nestline::inline v0_2
+
+#pragma pop_macro("slots")
 
 #endif  // NESTLINE_MAPLET_H_

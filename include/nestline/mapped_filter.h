@@ -17,6 +17,9 @@
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
+#pragma push_macro("slots")  // Qt's, which is empty
+#undef slots
+
 namespace nestline::inline v0_2 {
 
 namespace internal {
@@ -76,23 +79,27 @@ class NESTLINE_EXPORT MappedFilter {
   /// What load gives, but always of the mapped file, even when another has taken its name. Checks
   /// everything. Throws FormatError, std::bad_alloc.
   [[nodiscard]] Filter snapshot(std::pmr::memory_resource* memory = nullptr) const;
-  [[nodiscard]] bool may_contain(Key key) const noexcept { return may_contain_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE bool may_contain(Key key) const noexcept {
+    return may_contain_one(hash_of_(key));
+  }
   /// As Filter's. A block in a page that this process has not used yet is not fetched: this neither
   /// waits for the disk nor checks a section.
   [[nodiscard]] Hash prepare(Key key) const noexcept;
-  [[nodiscard]] unsigned count(Key key) const noexcept { return count_one(hash_of_(key)); }
+  [[nodiscard]] NESTLINE_HERE unsigned count(Key key) const noexcept {
+    return count_one(hash_of_(key));
+  }
 
-  std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
+  NESTLINE_HERE std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
     return look_up(keys, {out});
   }
-  std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
+  NESTLINE_HERE std::size_t may_contain_bits(KeySpan keys, std::span<std::uint64_t> bitmap) const {
     return look_up(keys, {bitmap});
   }
-  std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions});
   }
-  std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
-                     std::span<std::uint32_t> positions) const {
+  NESTLINE_HERE std::size_t select(KeySpan keys, std::span<const std::uint32_t> selection,
+                                   std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions, selection});
   }
   void count(KeySpan keys, std::span<std::uint8_t> out) const;
@@ -119,5 +126,7 @@ class NESTLINE_EXPORT MappedFilter {
 };
 
 }  // namespace nestline::inline v0_2
+
+#pragma pop_macro("slots")
 
 #endif  // NESTLINE_MAPPED_FILTER_H_

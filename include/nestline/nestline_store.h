@@ -133,11 +133,11 @@ char* nestline_store_background_error(const nestline_store* store, const char** 
 
 // Files in a store; see store_files.h. Names are bytes.
 
-/// Stores what `read` gives under the name, in pieces of `piece_bytes` (0: 4096), or, if `lines`,
-/// one for each line. Returns the number of bytes, NESTLINE_NO_COUNT when it fails.
+/// Stores what `read` gives under the name, in pieces of `piece_bytes` (0: 4096), or, if
+/// `by_lines`, one for each line. Returns the number of bytes, NESTLINE_NO_COUNT when it fails.
 uint64_t nestline_store_put_file(nestline_store* store, const void* name, size_t size,
                                  nestline_read read, void* context, uint64_t piece_bytes,
-                                 bool lines, const char** error);
+                                 bool by_lines, const char** error);
 /// Passes the file to `write`. False: there is no such file (*error is NULL), or the call failed.
 bool nestline_store_get_file(const nestline_store* store, const void* name, size_t size,
                              nestline_write write, void* context, const char** error);

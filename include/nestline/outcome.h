@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "nestline/internal/here.h"
+
 namespace nestline::inline v0_2 {
 
 /// How an insert ended. Outcome{}, 0, has none of these names: it is not decided yet.
@@ -23,7 +25,7 @@ enum class Outcome : std::uint8_t {
 struct [[nodiscard("a key that is not stored will be missed: look at the outcome")]] Inserted {
   Outcome outcome;
   /// Whether the key was stored by this call.
-  explicit operator bool() const noexcept { return outcome == Outcome::stored; }
+  NESTLINE_HERE explicit operator bool() const noexcept { return outcome == Outcome::stored; }
 };
 
 }  // namespace nestline::inline v0_2

@@ -18,10 +18,6 @@
 #include "nestline/filter.h"
 #include "nestline/keys.h"
 
-namespace nestline::inline v0_2 {
-class MappedFilter;  // <nestline/mapped_filter.h>, which is not needed by those who have none
-}
-
 namespace nestline::inline v0_2::parallel {
 
 /// Thrown when the caller's task group was cancelled before all keys were done: no function here

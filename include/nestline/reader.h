@@ -28,7 +28,7 @@ class Reader {
  public:
   /// As Filter's: look the hash up some 16 keys later. It is good for every filter with the same
   /// seed, and for ever. O(1), for strings O(length).
-  [[nodiscard]] Hash prepare(Key key) const noexcept {
+  [[nodiscard]] NESTLINE_HERE Hash prepare(Key key) const noexcept {
     const Hash hash = hash_of_(key);
     const std::uint64_t block = internal::home_block_of(view_.geometry, hash.value).block;
     __builtin_prefetch(reinterpret_cast<const unsigned char*>(view_.blocks) +
@@ -57,8 +57,8 @@ class Reader {
   friend class Filter;
   using Contains = bool (*)(const internal::BlocksView& view, std::uint64_t hash) noexcept;
 
-  Reader(const internal::BlocksView& view, const internal::KeyHasher& hash_of, Contains contains,
-         Contains contains_away) noexcept
+  NESTLINE_HERE Reader(const internal::BlocksView& view, const internal::KeyHasher& hash_of,
+                       Contains contains, Contains contains_away) noexcept
       : view_(view), hash_of_(hash_of), contains_(contains), contains_away_(contains_away) {}
 
   internal::BlocksView view_;

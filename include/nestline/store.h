@@ -129,8 +129,8 @@ class NESTLINE_EXPORT Store {
   /// stats). The other members of Store, of any store, throw std::logic_error inside it and do
   /// nothing, and so they do in a thread that has a ConcurrentReader, which may have begun there.
   template <class F>
-  requires std::is_invocable_v<F&, std::string_view>
-  bool get(std::string_view key, F&& with) const {
+  requires std::is_invocable_v<F&, std::string_view> NESTLINE_HERE bool get(std::string_view key,
+                                                                            F&& with) const {
     return get_with(key, &call<std::remove_reference_t<F>, std::string_view>, erased(with));
   }
 
@@ -140,7 +140,8 @@ class NESTLINE_EXPORT Store {
   /// The same only if the key is not there: Outcome::present if it is. With Sync::each, what it
   /// found is on disk then, and so it is with erase.
   [[nodiscard]] Inserted insert_unique(std::string_view key, std::string_view value);
-  [[deprecated("insert_unique")]] bool insert(std::string_view key, std::string_view value) {
+  [[deprecated("insert_unique")]] NESTLINE_HERE bool insert(std::string_view key,
+                                                            std::string_view value) {
     return static_cast<bool>(insert_unique(key, value));
   }
 
@@ -171,7 +172,7 @@ class NESTLINE_EXPORT Store {
   /// Asks for many keys: calls with(i, std::string_view value) for each key that is there, in any
   /// order, and returns how many were. The rules of the other get with a function hold.
   template <class F>
-  requires std::is_invocable_v<F&, std::size_t, std::string_view> std::size_t get(
+  requires std::is_invocable_v<F&, std::size_t, std::string_view> NESTLINE_HERE std::size_t get(
       std::span<const std::string_view> keys, F&& with)
   const {
     return get_many(keys, &call<std::remove_reference_t<F>, std::size_t, std::string_view>,
@@ -181,8 +182,8 @@ class NESTLINE_EXPORT Store {
   /// Calls with(key, value) for every record, as of one instant, in the order of the log, and
   /// passes its exceptions on. Takes a copy of the index for that time. `with` may call any member.
   template <class F>
-  requires std::is_invocable_v<F&, std::string_view, std::string_view>
-  void for_each(F&& with) const {
+  requires std::is_invocable_v<F&, std::string_view, std::string_view> NESTLINE_HERE void for_each(
+      F&& with) const {
     visit_all(&call<std::remove_reference_t<F>, std::string_view, std::string_view>, erased(with));
   }
 
@@ -205,11 +206,11 @@ class NESTLINE_EXPORT Store {
   explicit Store(internal::OwnedState<State> state);
   // A function of the caller's as a pointer, and its call.
   template <class F>
-  static void* erased(F& with) {
+  NESTLINE_HERE static void* erased(F& with) {
     return const_cast<void*>(static_cast<const void*>(std::addressof(with)));
   }
   template <class F, class... Arguments>
-  static void call(void* context, Arguments... arguments) {
+  NESTLINE_HERE static void call(void* context, Arguments... arguments) {
     (*static_cast<F*>(context))(arguments...);
   }
   using With = void (*)(void* context, std::string_view value);
@@ -223,7 +224,11 @@ class NESTLINE_EXPORT Store {
 
 /// What verify_store and repair_store found.
 struct StoreReport {
-  [[nodiscard]] bool ok() const { return problems.empty(); }
+  [[nodiscard]] NESTLINE_HERE bool ok() const { return problems.empty(); }
+  /// Whether repair_store keeps something, or makes the store open. False if only the checkpoint
+  /// has problems, without which the store opens, and which the next writer makes anew when it
+  /// closes.
+  [[nodiscard]] NESTLINE_EXPORT bool needs_repair() const;
   std::vector<std::string> problems;  ///< One sentence each, with file and offset.
   std::uint64_t records = 0;          ///< Keys that are there.
   std::uint64_t bytes = 0;            ///< Of the log, read and checked.
@@ -236,9 +241,16 @@ struct StoreReport {
 /// StoreError if there is no store in the folder, and std::system_error when a file cannot be read.
 NESTLINE_EXPORT StoreReport verify_store(const std::filesystem::path& folder);
 /// Makes a damaged store one that opens: keeps every record that is whole, also behind a torn end,
-/// and lists what is lost. Damaged files are kept beside it with the ending .damaged. Nobody may
-/// have the store open for writing: throws StoreError then, and as verify_store does.
+/// and lists what is lost. Damaged files are kept beside it with the ending .damaged
+/// (damaged_files). It needs room for the live bytes of these. Nobody may have the store open for
+/// writing: throws StoreError then, and as verify_store does; std::system_error when the disk
+/// refuses, also for want of room. Then, and when it is killed or the power goes, nothing is lost:
+/// repair again.
 NESTLINE_EXPORT StoreReport repair_store(const std::filesystem::path& folder);
+/// The files in the folder that repairs have put away, sorted by name. The store does not need
+/// them; remove them when nobody wants to look for lost records there. Throws std::system_error.
+NESTLINE_EXPORT std::vector<std::filesystem::path> damaged_files(
+    const std::filesystem::path& folder);
 
 }  // namespace nestline::inline v0_2
 

@@ -16,6 +16,9 @@
 #include "nestline/export.h"
 #include "nestline/store.h"
 
+#pragma push_macro("lines")  // <term.h>'s
+#undef lines
+
 namespace nestline::inline v0_2 {
 
 /// How put_file cuts: pieces of so many bytes, or one for each line, at most so long.
@@ -49,5 +52,7 @@ NESTLINE_EXPORT bool erase_file(Store& store, std::string_view name);
 [[nodiscard]] NESTLINE_EXPORT std::vector<StoredFile> list_files(const Store& store);
 
 }  // namespace nestline::inline v0_2
+
+#pragma pop_macro("lines")
 
 #endif  // NESTLINE_STORE_FILES_H_

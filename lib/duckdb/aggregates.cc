@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "lib/duckdb/filters.h"
+#include "lib/duckdb/one_state.h"
 #include "lib/duckdb/vectors.h"
 #include "lib/embed/collected.h"
 #include "nestline/io.h"
@@ -33,18 +34,20 @@ struct State {
   static std::optional<Filter> of_no_rows() { return std::nullopt; }
 };
 
-// A chunk, and the states of its rows.
+// A chunk, and the states of its rows: one for each, or one for all.
 struct Rows {
   duckdb_data_chunk chunk;
-  const duckdb_aggregate_state* states;
+  duckdb_aggregate_state* states;
+  bool has_one_state;
 
   [[nodiscard]] idx_t count() const { return duckdb_data_chunk_get_size(chunk); }
+  [[nodiscard]] auto state(idx_t row) const { return states[has_one_state ? 0 : row]; }
   // Calls visit(first, end, state) for each longest run of rows of one group.
   template <typename Visit>
   void for_each_group(idx_t from, idx_t to, Visit&& visit) const {
     for (idx_t first = from, end = from; first < to; first = end) {
-      while (end < to && states[end] == states[first]) ++end;
-      visit(first, end, states[first]);
+      while (end < to && state(end) == state(first)) ++end;
+      visit(first, end, state(first));
     }
   }
 };
@@ -85,8 +88,7 @@ struct Merge : State {
     const Strings filters(rows.chunk, 0);
     for_each_run(filters, rows.count(), [&](idx_t first, idx_t end) {
       const auto filter = opened(bytes_of(filters[first])).filter;
-      for (idx_t row = first; row < end; ++row)
-        made_object_of<Merge>(rows.states[row]).add(*filter);
+      for (idx_t row = first; row < end; ++row) made_object_of<Merge>(rows.state(row)).add(*filter);
     });
   }
   void add(const Merge& other) {
@@ -162,8 +164,10 @@ void with_states(duckdb_function_info info, duckdb_aggregate_state* states, idx_
 
 template <typename T>
 void update(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_aggregate_state* states) {
-  const Rows rows{chunk, states};
-  with_states<T>(info, states, rows.count(),
+  void* const address = __builtin_return_address(0);
+  const bool is_one = duckdb_data_chunk_get_size(chunk) > 1 && is_call_of_one_state(address);
+  const Rows rows{chunk, states, is_one};
+  with_states<T>(info, states, is_one ? 1 : rows.count(),
                  [&] { T::update(rows, duckdb_data_chunk_get_column_count(chunk)); });
 }
 

@@ -1,7 +1,7 @@
 # The extension for DuckDB, nestline.duckdb_extension: DuckDB calls what is named after the file. It contains what it
 # needs of nestline; DuckDB's functions come from the program that loads it. Included by lib/CMakeLists.txt.
 add_library(nestline_duckdb MODULE duckdb/aggregates.cc duckdb/extension.cc duckdb/filters.cc duckdb/lookups.cc
-                                   duckdb/vectors.cc)
+                                   duckdb/one_state.cc duckdb/vectors.cc)
 target_compile_features(nestline_duckdb PRIVATE cxx_std_20)
 target_include_directories(nestline_duckdb PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 nestline_warnings(nestline_duckdb)

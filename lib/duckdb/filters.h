@@ -9,8 +9,10 @@
 // subquery, for each of them. So nestline_open returns a handle instead, a hash of that identity
 // under a seed of the process. Its 12 bytes are in the value itself, which costs nothing to copy.
 //
-// What was not asked for longest goes, beyond so many filters or bytes; the newest always stays. A
-// thread that has one in use keeps it.
+// Beyond so many filters or bytes some go, those that were not asked for longest: first filters
+// without a handle, then, when a handle for one more is made, those that have one. So other blobs
+// never take a filter from its handle. The newest always stays, and so does what a thread has in
+// use.
 #ifndef NESTLINE_LIB_DUCKDB_FILTERS_H_
 #define NESTLINE_LIB_DUCKDB_FILTERS_H_
 
@@ -26,7 +28,11 @@ namespace nestline::inline v0_2::duckdb {
 
 class Filters {
  public:
-  Filters(std::size_t most, std::size_t most_bytes) : most_(most), most_bytes_(most_bytes) {}
+  struct Size {
+    std::uint64_t filters;
+    std::uint64_t bytes;
+  };
+  explicit Filters(Size most) : most_(most) {}
   using Handle = std::array<std::byte, 12>;
   struct Opened {
     std::shared_ptr<const Filter> filter;
@@ -34,10 +40,18 @@ class Filters {
     Handle handle;
   };
 
+  enum class For { once, handle };  // whether the handle is given to somebody
   // The filter in these bytes, or of this handle. Throws FormatError, std::bad_alloc, and
   // std::runtime_error for the handle of a filter that has gone. Safe in any thread. O(1), and
   // O(bytes) for the first time.
-  Opened open(std::span<const std::byte> bytes);
+  Opened open(std::span<const std::byte> bytes, For use = For::once);
+  // Sets the limits, and lets go what is beyond. Safe in any thread.
+  void limit(Size most);
+  struct State {
+    Size most;
+    Size open;
+  };
+  [[nodiscard]] State state();
 
  private:
   using Identity = BlobFilter::Identity;
@@ -46,19 +60,28 @@ class Filters {
     std::uint64_t number;
     Identity identity;
     Opened opened;
+    bool has_handle;
   };
+  using List = std::list<Kept>;
+  List& list_of(bool has_handle) { return has_handle ? with_handle_ : others_; }
   Opened keep(Kept kept);
+  // Moves it to the front of its list.
+  const Opened& renewed(List::iterator kept, For use);
+  // What is beyond the limits, to be freed without the lock: all but the newest of a list.
+  List beyond(const List& newest);
 
-  const std::size_t most_;
-  const std::size_t most_bytes_;
   const std::uint64_t seed_ = std::random_device()();
   std::mutex mutex_;
-  std::list<Kept> kept_;  // the newest first
-  std::unordered_map<std::uint64_t, std::list<Kept>::iterator> places_;
-  std::size_t bytes_ = 0;
+  Size most_;
+  List with_handle_;  // the newest first
+  List others_;
+  std::unordered_map<std::uint64_t, List::iterator> places_;
+  std::uint64_t bytes_ = 0;
 };
 
-// The same of the filters of the process.
+// Those of the process.
+Filters& filters();
+// One of them.
 Filters::Opened opened(std::span<const std::byte> bytes);
 
 }  // namespace nestline::inline v0_2::duckdb

@@ -1,6 +1,7 @@
 #include "lib/duckdb/vectors.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "lib/embed/bytes.h"
 
@@ -11,22 +12,18 @@ namespace {
   switch (type) {
     case DUCKDB_TYPE_FLOAT:
     case DUCKDB_TYPE_DOUBLE:
-    case DUCKDB_TYPE_DECIMAL:
       throw std::invalid_argument(
-          "FLOAT, DOUBLE and DECIMAL are no keys: cast them to an integer or to VARCHAR");
-    case DUCKDB_TYPE_TIMESTAMP_S:
-    case DUCKDB_TYPE_TIMESTAMP_MS:
-    case DUCKDB_TYPE_TIMESTAMP_NS:
-      throw std::invalid_argument("a key is a TIMESTAMP in microseconds: cast it to one");
+          "FLOAT and DOUBLE are no keys: cast them to an integer, DECIMAL or VARCHAR");
     default:
       throw std::invalid_argument(
-          "a key is an integer, BOOLEAN, VARCHAR, BLOB, ENUM, DATE, TIME, TIMESTAMP or "
+          "a key is an integer, BOOLEAN, DECIMAL, VARCHAR, BLOB, ENUM, DATE, TIME, TIMESTAMP or "
           "UUID: cast it to one of these");
   }
 }
 
 // A HUGEINT or UHUGEINT: the integer of 64 bits that it is, or its 16 bytes. A UUID, which DuckDB
-// keeps as a HUGEINT with the highest bit flipped: its bytes in the order of its text.
+// keeps as a HUGEINT with the highest bit flipped: its bytes in the order of its text. A
+// TIMESTAMP_NS: whole microseconds, and nanoseconds above.
 Hash hash_of_wide(std::array<std::uint64_t, 2> halves, duckdb_type type, std::uint64_t seed) {
   auto [low, high] = halves;
   const std::uint64_t sign = type == DUCKDB_TYPE_HUGEINT && low >> 63 != 0 ? ~std::uint64_t{0} : 0;
@@ -42,6 +39,39 @@ Hash hash_of_wide(std::array<std::uint64_t, 2> halves, duckdb_type type, std::ui
   return hash_key(std::span<const std::byte>(bytes), seed);
 }
 
+__extension__ using Signed = __int128;
+__extension__ using Unsigned = unsigned __int128;
+
+// Of `value` / 10^scale: the integer that it is, or the text without zeros at its end. T is an
+// unsigned type that is wide enough.
+template <typename T>
+Hash hash_of_decimal(Signed value, int scale, std::uint64_t seed) {
+  const bool is_negative = value < 0;
+  T left =
+      static_cast<T>(is_negative ? 0 - static_cast<Unsigned>(value) : static_cast<Unsigned>(value));
+  for (; scale > 0 && left % 10 == 0; --scale) left /= 10;
+  if (scale == 0) {
+    const Unsigned whole = is_negative ? 0 - static_cast<Unsigned>(left) : left;
+    return hash_of_wide(std::bit_cast<std::array<std::uint64_t, 2>>(whole), DUCKDB_TYPE_HUGEINT,
+                        seed);
+  }
+  std::array<char, 48> text;
+  char* const end = text.data() + text.size();
+  char* first = end;
+  for (int digits = 0; left != 0 || digits <= scale; left /= 10) {
+    *--first = static_cast<char>('0' + static_cast<int>(left % 10));
+    if (++digits == scale) *--first = '.';
+  }
+  if (is_negative) *--first = '-';
+  return hash_key(std::string_view(first, end), seed);
+}
+
+// TIMESTAMPs of all units have the same values of infinity.
+bool is_infinite(std::int64_t time) {
+  constexpr std::int64_t kInfinity = std::numeric_limits<std::int64_t>::max();
+  return time == kInfinity || time == -kInfinity;
+}
+
 }  // namespace
 
 template <typename T>
@@ -54,6 +84,39 @@ void Keys::read_integers(const void* data, idx_t count) {
     std::ranges::transform(values, integers_.begin(),
                            [](T value) { return static_cast<std::uint64_t>(value); });
     all_ = std::span<const std::uint64_t>(integers_);
+  }
+}
+
+void Keys::read_times(const void* data, idx_t count, std::uint64_t microseconds) {
+  const std::span values(static_cast<const std::int64_t*>(data), count);
+  integers_.resize(count);
+  std::ranges::transform(values, integers_.begin(), [&](std::int64_t time) {
+    return static_cast<std::uint64_t>(time) * (is_infinite(time) ? 1 : microseconds);
+  });
+  all_ = std::span<const std::uint64_t>(integers_);
+}
+
+template <typename T, typename ToHalves>
+void Keys::read_halves(const void* data, idx_t count, ToHalves to_halves) {
+  halves_.resize(count);
+  std::ranges::transform(std::span(static_cast<const T*>(data), count), halves_.begin(), to_halves);
+  wide_ = halves_.data();
+}
+
+void Keys::read_decimals(const void* data, duckdb_logical_type type, idx_t count) {
+  const auto extended = [](std::int64_t value) {
+    return Halves{static_cast<std::uint64_t>(value), static_cast<std::uint64_t>(value >> 63)};
+  };
+  scale_ = duckdb_decimal_scale(type);
+  switch (duckdb_decimal_internal_type(type)) {
+    case DUCKDB_TYPE_SMALLINT:
+      return read_halves<std::int16_t>(data, count, extended);
+    case DUCKDB_TYPE_INTEGER:
+      return read_halves<std::int32_t>(data, count, extended);
+    case DUCKDB_TYPE_BIGINT:
+      return read_halves<std::int64_t>(data, count, extended);
+    default:
+      wide_ = static_cast<const Halves*>(data);
   }
 }
 
@@ -117,6 +180,19 @@ void Keys::read(duckdb_vector vector, idx_t count) {
     case DUCKDB_TYPE_TIMESTAMP:
     case DUCKDB_TYPE_TIMESTAMP_TZ:
       return read_integers<std::uint64_t>(data, count);
+    case DUCKDB_TYPE_TIMESTAMP_S:
+      return read_times(data, count, 1'000'000);
+    case DUCKDB_TYPE_TIMESTAMP_MS:
+      return read_times(data, count, 1'000);
+    case DUCKDB_TYPE_TIMESTAMP_NS:
+      return read_halves<std::int64_t>(data, count, [](std::int64_t time) {
+        if (is_infinite(time)) return Halves{static_cast<std::uint64_t>(time), 0};
+        const std::int64_t more = (time % 1000 + 1000) % 1000;  // also before 1970
+        return Halves{static_cast<std::uint64_t>(time / 1000 - (time % 1000 < 0 ? 1 : 0)),
+                      static_cast<std::uint64_t>(more)};
+      });
+    case DUCKDB_TYPE_DECIMAL:
+      return read_decimals(data, type.get(), count);
     case DUCKDB_TYPE_HUGEINT:
     case DUCKDB_TYPE_UHUGEINT:
     case DUCKDB_TYPE_UUID:
@@ -136,11 +212,20 @@ void Keys::read(duckdb_vector vector, idx_t count) {
   }
 }
 
+Hash Keys::hash_of(const Halves& value, std::uint64_t seed) const {
+  if (type_ != DUCKDB_TYPE_DECIMAL) return hash_of_wide(value, type_, seed);
+  const auto number = std::bit_cast<Signed>(value);
+  // Most fit into 64 bits, which are quicker to divide.
+  return number == static_cast<std::int64_t>(number)
+             ? hash_of_decimal<std::uint64_t>(number, scale_, seed)
+             : hash_of_decimal<Unsigned>(number, scale_, seed);
+}
+
 KeySpan Keys::batch(idx_t first, idx_t end, std::uint64_t seed) {
   if (wide_ == nullptr) return all_.subspan(first, end - first);
   hashes_.resize(end - first);
   for (idx_t row = first; row < end; ++row) {
-    hashes_[row - first] = hash_of_wide(wide_[row], type_, seed);
+    hashes_[row - first] = hash_of(wide_[row], seed);
   }
   return std::span<const Hash>(hashes_);
 }

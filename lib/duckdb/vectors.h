@@ -78,15 +78,22 @@ class Keys {
   using Halves = std::array<std::uint64_t, 2>;  // of 16 bytes, the lower first
   template <typename T>
   void read_integers(const void* data, idx_t count);
+  void read_times(const void* data, idx_t count, std::uint64_t microseconds);
+  template <typename T, typename ToHalves>
+  void read_halves(const void* data, idx_t count, ToHalves to_halves);
+  void read_decimals(const void* data, duckdb_logical_type type, idx_t count);
   void read_strings(duckdb_vector vector, idx_t count);
   void read_labels(duckdb_vector vector, duckdb_logical_type type, idx_t count);
+  [[nodiscard]] Hash hash_of(const Halves& value, std::uint64_t seed) const;
 
   Column<std::byte> nulls_;
   std::vector<std::uint64_t> integers_;
   std::vector<std::string_view> strings_;
+  std::vector<Halves> halves_;
   std::vector<Hash> hashes_;
   std::unordered_map<std::uint32_t, std::string> labels_;
-  const Halves* wide_ = nullptr;  // of HUGEINT, UHUGEINT and UUID
+  const Halves* wide_ = nullptr;  // of types that are hashed one by one
+  int scale_ = 0;                 // of DECIMAL
   duckdb_type type_ = DUCKDB_TYPE_INVALID;
   KeySpan all_{std::span<const std::uint64_t>()};
 };

@@ -97,6 +97,7 @@ void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs) {
          }));
     file->truncate(at);  // a disk may lengthen files ahead
     file->sync();
+    disk.rename(kCheckpointNewName, kCheckpointName);
   } catch (...) {
     try {
       disk.remove_if_there(kCheckpointNewName);
@@ -104,7 +105,6 @@ void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs) {
     }
     throw;
   }
-  disk.rename(kCheckpointNewName, kCheckpointName);
 }
 
 std::optional<Checkpoint> read_checkpoint(Disk& disk) {

@@ -29,9 +29,10 @@ void copy(std::byte*& to, std::string_view from) {
 
 }  // namespace
 
-void Log::resume(std::shared_ptr<Segment> newest, const LogPosition& position,
-                 std::uint64_t synced) {
+void Log::resume(std::shared_ptr<Segment> newest, const LogPosition& position, std::uint64_t synced,
+                 std::uint64_t taken) {
   newest_ = std::move(newest);
+  taken_ = taken;
   first_offset_ = 0;
   next_sequence_ = position.sequence;
   set_file_limit();
@@ -127,7 +128,7 @@ void Log::create(std::uint64_t number, std::uint64_t bytes, For what) {
   half_made_ = true;
   try {
     segment = make_file(name, number, file_limit_, bytes, what);
-    syncs_.sync(*segment->file);
+    segment->file->sync();
     syncs_.sync_folder(disk_);
     table_.add(segment);
   } catch (...) {
@@ -156,13 +157,14 @@ void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
   const bool has_proof = proven != 0;  // else not even its first record: it is replaced
   const std::string name = segment_name(has_proof ? number + 1 : number);
   const std::uint64_t sequence = next_sequence_;
+  const std::uint64_t end = old->end();
   const bool needs_seal = has_proof && !old->sealed.load();
   try {
     // What it was lengthened by is the first room for the new one.
-    old->file->truncate(old->end());
+    old->file->truncate(end);
     if (!has_proof) table_.forget(*old);
     next_sequence_ = has_proof ? sequence + (needs_seal ? 1 : 0) : old->header.first_sequence;
-    const std::uint64_t bytes = old->end() - proven;
+    const std::uint64_t bytes = end - proven;
     std::shared_ptr<Segment> next =
         make_file(std::string(kNewEndName), has_proof ? number + 1 : number,
                   std::max(file_limit_, old->header.limit), bytes, For::upkeep);
@@ -186,10 +188,11 @@ void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
       renewing_ = false;
       write_frame(RecordKind::sync_mark, encode_two_numbers({number, proven}));
     }
-    syncs_.sync(*newest_->file);
+    newest_->file->sync();
     disk_.rename(kNewEndName, name);
   } catch (...) {
     drop_new_end();
+    if (needs_seal) cut_back(*old, end);
     throw;
   }
   newest_->file->set_name(name);
@@ -283,7 +286,7 @@ void Log::make_room(std::uint64_t bytes, For what) {
       (void)seal();
     }
   }
-  create(newest_->header.number + 1, bytes, what);
+  create(std::max(newest_->header.number, taken_) + 1, bytes, what);
 }
 
 void Log::append_mark() {

@@ -43,11 +43,14 @@ class Log {
       std::uint64_t limit)
       : disk_(disk), table_(table), syncs_(syncs), store_id_(store_id), limit_(limit) {}
 
-  // Goes on behind what is there; all before the sequence number `synced` is on disk.
-  void resume(std::shared_ptr<Segment> newest, const LogPosition& position, std::uint64_t synced);
+  // Goes on behind what is there; all before the sequence number `synced` is on disk. `taken`: up
+  // to there, no new file gets a number.
+  void resume(std::shared_ptr<Segment> newest, const LogPosition& position, std::uint64_t synced,
+              std::uint64_t taken = 0);
   // Writes the end of the newest file anew, from the offset `proven` on (recovery.h). `copy`
   // appends what counts. The new file is synced before it gets its name: it is there whole or not
-  // at all. For opening. Without room throws std::system_error (is_no_room), with all as before.
+  // at all. For opening. Without room throws std::system_error (is_no_room), with all as before in
+  // the log. If newest() is another then, `copy` has been called, and the caller begins anew.
   void renew_end(std::uint64_t proven, const std::function<void()>& copy);
   void renew_in_place(std::uint64_t proven);  // then: lays it over itself
   // Then, or at a later opening: lays the end of a file, from `from` on, over itself, and syncs it.
@@ -129,6 +132,7 @@ class Log {
   std::shared_ptr<Segment> newest_;
   std::uint64_t first_offset_ = 0;  // of the newest segment's first record of several
   std::uint64_t next_sequence_ = 1;
+  std::uint64_t taken_ = 0;
   std::uint64_t appended_bytes_ = 0;
   static constexpr std::uint64_t kSpareFiles = 2;
   bool in_batch_ = false;

@@ -166,8 +166,11 @@ void encode_segment_header(std::span<std::byte, kSegmentHeaderBytes> to,
 // Empty if these do not begin segment `number`. `version` is set to one that is not known here.
 std::optional<SegmentHeader> decode_segment_header(std::span<const std::byte> segment,
                                                    std::uint64_t number, std::uint32_t& version);
-// The end of a log that is being written anew; removed by the next opening if it is left over.
-inline constexpr std::string_view kNewEndName = "end.new";
+// What is being written has this behind its name until it is whole and on disk.
+inline constexpr std::string_view kNewEnding = ".new";
+inline constexpr std::string_view kNewEndName = "end.new";  // the end of a log, written anew
+// What repair has put away: this, or this and a number, is behind its name.
+inline constexpr std::string_view kDamagedEnding = ".damaged";
 // "00000001.log", and back; more digits when they are needed.
 std::string segment_name(std::uint64_t number);
 std::optional<std::uint64_t> segment_number(std::string_view name) noexcept;

@@ -46,11 +46,17 @@ std::string holder_of(Disk& disk) {
 
 std::string folder_name(const Disk& disk) { return disk.path_of("lock").parent_path().string(); }
 
+// Of a file that is being written.
+bool is_unfinished(std::string_view name) {
+  if (name == kNewEndName || name == kCheckpointNewName) return true;
+  if (!name.ends_with(kNewEnding)) return false;
+  name.remove_suffix(kNewEnding.size());
+  return segment_number(name).has_value();
+}
+
 void require_empty(const Disk& disk) {
   for (const std::string& name : disk.names()) {
-    const bool ours = name == "lock" || name == kCheckpointNewName || name == kNewEndName ||
-                      name.find(".damaged") != std::string::npos;  // by repair
-    if (!ours) {
+    if (name != "lock" && !is_unfinished(name) && !is_put_away(name)) {
       throw StoreError(folder_name(disk) +
                        ": there is no store in this folder, and it is not empty");
     }
@@ -58,6 +64,22 @@ void require_empty(const Disk& disk) {
 }
 
 }  // namespace
+
+bool is_put_away(std::string_view name) {
+  const std::size_t at = name.find(kDamagedEnding);
+  if (at == std::string_view::npos) return false;
+  const std::string_view times = name.substr(at + kDamagedEnding.size());
+  name = name.substr(0, at);
+  if (name != kCheckpointName && !segment_number(name)) return false;
+  return times.empty() || (times.front() == '.' && times.size() > 1 &&
+                           times.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
+void drop_unfinished(Disk& disk) {
+  for (const std::string& name : disk.names()) {
+    if (is_unfinished(name)) disk.remove_if_there(name);
+  }
+}
 
 void refuse_other_folder(const Disk& disk) {
   if (!disk.has(kCheckpointName) && segment_numbers(disk.names()).empty()) require_empty(disk);
@@ -91,10 +113,20 @@ void Store::State::open_for_writing() {
   lock_ = take_lock(*disk_, ", or open the store read_only");
   // A killed process may have changed it unsynced: names here, the newest file's end below.
   if (!store_faults::trust_names_at_opening) syncs_.sync_folder(*disk_);
-  for (const std::string_view left : {kNewEndName, kCheckpointNewName}) {
-    disk_->remove_if_there(left);
+  drop_unfinished(*disk_);
+  try {
+    begin_to_write(Renewal::anew);
+  } catch (const std::system_error& error) {
+    // Some file systems find out last, when a file is to be synced, or to get its name.
+    if (!is_no_room(error) || syncs_.is_broken()) throw;
+    begin_to_write(Renewal::in_place);
   }
+}
+
+void Store::State::begin_to_write(Renewal renewal) {
   Recovered found = recover(*disk_, options_, lookup_);
+  cut_bytes_ += found.cut_bytes;
+  cut_records_.fetch_add(found.cut_records);
   const bool is_new = found.content == nullptr;
   if (is_new) {
     require_empty(*disk_);
@@ -102,6 +134,7 @@ void Store::State::open_for_writing() {
         std::make_unique<Content>(random_id(), AddressFormat::for_limit(options_.segment_bytes),
                                   std::make_unique<Index>(options_.expected_records));
   }
+  log_.reset();
   own_content_ = std::move(found.content);
   content_.store(own_content_.get());
   log_.emplace(*disk_, own_content_->table, syncs_, own_content_->store_id, options_.segment_bytes);
@@ -113,10 +146,12 @@ void Store::State::open_for_writing() {
     for (const auto& [segment, from, sequence] : found.renewed) {
       log_->lay_again(*segment, from, sequence);
     }
-    if (found.proven < found.position.offset) {
-      renew_end(*found.newest, found.proven);
-    } else {
+    if (found.proven >= found.position.offset) {
       log_->note_synced();
+    } else if (renewal == Renewal::in_place) {
+      log_->renew_in_place(found.proven);
+    } else {
+      renew_end(*found.newest, found.proven);
     }
   }
   leftover_ = std::move(found.leftover);
@@ -124,8 +159,6 @@ void Store::State::open_for_writing() {
   saved_newest_ = log_->position().segment;
   newest_.store(saved_newest_);
   replayed_records_.store(found.replayed_records);
-  cut_bytes_ = found.cut_bytes;
-  cut_records_.store(found.cut_records);
 }
 
 void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {

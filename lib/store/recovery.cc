@@ -387,7 +387,12 @@ class Recovery {
     for (const std::shared_ptr<Segment>& segment : content_->table.list()) {
       const std::uint64_t number = segment->header.number;
       if (number >= written_in || contains(listed, number)) continue;
-      if (segment->counts.live.load() != 0) continue;
+      if (segment->counts.live.load() != 0) {
+        // Repair has left it out: what has been read before is older.
+        if (is_following_) throw_vanished(number);
+        if (out_.saved.segment != 0) throw_damaged(disk_, number, 0, "the list leaves it out");
+        continue;
+      }
       content_->table.retire(*segment);
       if (is_following_) wait_for_readers();
       content_->table.forget(*segment);

@@ -41,10 +41,12 @@ endif()
 
 # The same for tests of what is behind the public header, with the faults that tests can plant
 # (store/test_switches.h).
-if(NESTLINE_BUILD_TESTS AND NESTLINE_BUILD_STORE_FILES)
+if(TARGET nestline_store_files AND NESTLINE_BUILD_TESTS AND NESTLINE_SANITIZE MATCHES "thread")
+  add_library(nestline_store_hooked INTERFACE)
+  target_link_libraries(nestline_store_hooked INTERFACE nestline_store_files nestline_inside)
+elseif(TARGET nestline_store_files AND NESTLINE_BUILD_TESTS)
   add_library(nestline_store_hooked STATIC ${store_sources} ${store_files_sources})
   target_compile_definitions(nestline_store_hooked PUBLIC NESTLINE_TEST_HOOKS)
-  target_compile_options(nestline_store_hooked PRIVATE ${test_options})
   target_include_directories(nestline_store_hooked SYSTEM PRIVATE ${NESTLINE_XXHASH_INCLUDE_DIR})
   target_link_libraries(nestline_store_hooked PUBLIC nestline_inside PkgConfig::NESTLINE_URCU OpenSSL::Crypto)
   nestline_warnings(nestline_store_hooked)

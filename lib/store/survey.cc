@@ -8,6 +8,7 @@ namespace {
 constexpr std::size_t kIdAt = 16;                             // of a segment's header
 constexpr std::uint64_t kMinLimit = std::uint64_t{64} << 10;  // where no header has one
 constexpr std::uint64_t kLikelyBytes = 128;                   // of a record: a hint for the index
+constexpr const char* kNotNeeded = "; the store opens without it, by reading the whole log";
 
 }  // namespace
 
@@ -15,9 +16,8 @@ Survey::Survey(Disk& disk, bool keeps_all)
     : disk_(disk), lookup_(disk, true), keeps_all_(keeps_all) {
   if (disk_.has(kCheckpointName)) {
     checkpoint_ = read_checkpoint(disk_);
-    if (!checkpoint_ || !checkpoint_->pairs) {
-      problem_of_checkpoint("it is damaged; the store opens without it, by reading the whole log");
-    }
+    if (!checkpoint_ || !checkpoint_->pairs)
+      problem_of_checkpoint(std::string("it is damaged") + kNotNeeded);
   }
   open_files();
   choose_files();
@@ -38,7 +38,7 @@ Survey::Survey(Disk& disk, bool keeps_all)
   content = std::make_unique<Content>(ids_.front(), AddressFormat::for_limit(limit),
                                       std::make_unique<Index>(bytes / kLikelyBytes + 1));
   if (checkpoint_ && checkpoint_->head.store_id != content->store_id) {
-    problem_of_checkpoint("it belongs to another store; the store opens without it");
+    problem_of_checkpoint(std::string("it belongs to another store") + kNotNeeded);
   }
   replay_.emplace(*content, lookup_);
   for (const File& file : files_) scan(file, file.number == files_.back().number);
@@ -65,6 +65,8 @@ void Survey::problem(std::uint64_t number, std::uint64_t offset, const std::stri
 void Survey::open_files() {
   const std::vector<std::string> names = disk_.names();
   const std::vector<std::uint64_t> numbers = segment_numbers(names);
+  if (!numbers.empty()) last_number = numbers.back();
+  if (checkpoint_) last_number = std::max(last_number, checkpoint_->head.position.segment);
   std::map<std::uint64_t, unsigned> votes;
   if (checkpoint_) {
     ids_.push_back(checkpoint_->head.store_id);
@@ -126,7 +128,9 @@ Survey::File Survey::open_file(std::uint64_t number) {
   return {number, nullptr, false};
 }
 
-// Keeps files of the last list, and newer; no list behind a torn end or in a batch without an end.
+// Keeps files of the last list, and newer; no list behind a torn end or in a batch without an end,
+// also where the records behind it are kept: what the list leaves out may be all that there is,
+// since nothing proves that the copies before it are on disk.
 void Survey::choose_files() {
   LastList::Numbers list;
   std::uint64_t written_in = 0;
@@ -205,7 +209,7 @@ void Survey::scan(const File& file, bool is_newest) {
     const std::uint64_t rest = last - reader.end();
     // The first record is on disk before the next.
     if (is_newest && position.offset != kSegmentHeaderBytes &&
-        !was_synced(reader, *segment, rest)) {
+        !was_synced(reader, *segment, rest) && !is_kept(reader, *segment)) {
       report.cut_bytes += rest;
       report.cut_records = rest == 0 ? 0 : reader.behind().cut_with(replay_->open_changes());
       break;
@@ -306,8 +310,16 @@ bool Survey::was_synced(const SegmentReader& reader, const Segment& segment, std
   }
   if (proved_.segment == here.segment && here < proved_) return true;
   proved_ = {here.segment, reader.synced_up_to(rest), 0};
-  if (keeps_all_ && rest != 0) proved_.offset = std::max(proved_.offset, reader.behind().last);
   return here < proved_;
+}
+
+// Whether what reads well behind a torn end is wanted, and there is something.
+bool Survey::is_kept(const SegmentReader& reader, const Segment& segment) {
+  if (!keeps_all_) return false;
+  const LogPosition here = {segment.header.number, reader.end(), 0};
+  if (kept_.segment == here.segment && here < kept_) return true;
+  kept_ = {here.segment, reader.behind().last, 0};
+  return here < kept_;
 }
 
 void Survey::problem_of_checkpoint(const std::string& what) {
@@ -377,6 +389,11 @@ StoreReport verify_on(Disk& disk) {
       if (!is_gone || attempt == kAttempts) throw;
     }
   }
+}
+
+bool StoreReport::needs_repair() const {
+  return !std::ranges::all_of(
+      problems, [](const std::string& problem) { return problem.ends_with(kNotNeeded); });
 }
 
 StoreReport verify_store(const std::filesystem::path& folder) {

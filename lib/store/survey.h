@@ -24,6 +24,7 @@ class Survey {
   std::set<std::uint64_t> damaged;   // files of the log that do not open as they are
   std::set<std::uint64_t> missing;   // that should be there
   std::set<std::uint64_t> leftover;  // that do not count
+  std::uint64_t last_number = 0;     // of all files that are there, or that the checkpoint names
   bool checkpoint_is_damaged = false;
 
   // Calls with(offset, record) for a segment's valid records, up to the first gap that ends_at().
@@ -60,6 +61,7 @@ class Survey {
   [[nodiscard]] bool is_renewed(const LogPosition& from) const;
   [[nodiscard]] bool was_synced(const SegmentReader& reader, const Segment& segment,
                                 std::uint64_t rest);
+  [[nodiscard]] bool is_kept(const SegmentReader& reader, const Segment& segment);
   void compare_checkpoint();
   void compare_pairs(const CheckpointHead& head);
   Disk& disk_;
@@ -73,6 +75,7 @@ class Survey {
   std::vector<Piece> batch_;          // whose end has not been read
   std::vector<LogPosition> excused_;  // torn ends of files that the next one holds anew
   LogPosition proved_;                // up to where what is not valid in its file is damage
+  LogPosition kept_;                  // or is taken for damage
 };
 
 // verify_store() and repair_store() on a disk of the caller's.

@@ -36,12 +36,16 @@ inline Disk::Room room_of(const struct statvfs& facts) {
   return {facts.f_bavail * facts.f_frsize, facts.f_blocks * facts.f_frsize, longest_file()};
 }
 
+// A name, too, may need room.
+[[noreturn]] inline void refuse_name(const fs::path& path) {
+  if (errno == ENOSPC || errno == EDQUOT) throw_no_room(path, kStep, errno);
+  refuse(path);
+}
+
 class OpenFile : public FileDescriptor {
  public:
   OpenFile(const fs::path& path, int flags) : FileDescriptor(path, flags, 0666) {
-    if (is_open()) return;
-    if (errno == ENOSPC || errno == EDQUOT) throw_no_room(path, kStep, errno);
-    refuse(path);
+    if (!is_open()) refuse_name(path);
   }
 };
 

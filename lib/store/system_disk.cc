@@ -309,7 +309,7 @@ class SystemDisk final : public Disk {
   }
 
   void rename(std::string_view from, std::string_view to) override {
-    if (::rename(path_of(from).c_str(), path_of(to).c_str()) != 0) refuse(path_of(from));
+    if (::rename(path_of(from).c_str(), path_of(to).c_str()) != 0) refuse_name(path_of(from));
   }
 
   void remove(std::string_view name) override {

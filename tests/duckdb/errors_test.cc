@@ -51,6 +51,8 @@ TEST_F(DuckdbTest, WrongArgumentsAreErrors) {
       {"SELECT nestline_info(repeat('text', 100)::BLOB)", "nestline: "},
       {"SELECT nestline_merge(f) FROM (VALUES (nestline_build(1, 0.1)), (NULL)) t(f)", "aggregate"},
       {"SELECT nestline_load('/there/is/none.nest')", "No such file"},
+      {"SELECT nestline_limits(0, NULL)", "nestline: a limit is a whole number above 0"},
+      {"SELECT nestline_limits(NULL, -1)", "nestline: a limit is a whole number above 0"},
       {"SELECT nestline_load('')", "is not empty and has no zero byte"},
       {"SELECT nestline_load('a' || chr(0))", "is not empty and has no zero byte"},
       {"SELECT nestline_save(f, '/there/is/none.nest') FROM (SELECT nestline_build(1) f)",

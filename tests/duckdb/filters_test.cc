@@ -24,7 +24,7 @@ Bytes filter_of(std::uint64_t key) {
 }
 
 TEST(DuckdbFilters, OpenOnceWhereverTheBytesLie) {
-  Filters filters(8, 1 << 20);
+  Filters filters({8, 1 << 20});
   const Bytes bytes = filter_of(7);
   const auto first = filters.open(bytes);
   EXPECT_TRUE(first.filter->may_contain(7));
@@ -37,7 +37,7 @@ TEST(DuckdbFilters, OpenOnceWhereverTheBytesLie) {
 
 // DuckDB uses the memory of a chunk again: other filters of the same length come at the same place.
 TEST(DuckdbFilters, TheSamePlaceHasOtherContent) {
-  Filters filters(64, 1 << 20);
+  Filters filters({64, 1 << 20});
   Bytes place = filter_of(0);
   for (int round = 0; round < 3; ++round) {
     for (std::uint64_t key = 0; key < 40; ++key) {
@@ -54,7 +54,7 @@ TEST(DuckdbFilters, TheSamePlaceHasOtherContent) {
 }
 
 TEST(DuckdbFilters, AreCheckedBeforeTheyAreKept) {
-  Filters filters(64, 1 << 20);
+  Filters filters({64, 1 << 20});
   const Bytes whole = filter_of(5);
   for (std::size_t at = 0; at < whole.size(); at += 7) {
     Bytes damaged = whole;
@@ -71,33 +71,81 @@ TEST(DuckdbFilters, AreCheckedBeforeTheyAreKept) {
 }
 
 TEST(DuckdbFilters, TheOldestGo) {
-  Filters few(4, 1 << 30);
-  const auto first = few.open(filter_of(0));
-  for (std::uint64_t key = 1; key < 4; ++key) (void)few.open(filter_of(key));
+  Filters few({4, 1 << 30});
+  const auto open = [](Filters& filters, std::uint64_t key) {
+    return filters.open(filter_of(key), Filters::For::handle);
+  };
+  const auto first = open(few, 0);
+  for (std::uint64_t key = 1; key < 4; ++key) (void)open(few, key);
   EXPECT_EQ(few.open(first.handle).filter, first.filter);  // so it is the newest
   const auto second = few.open(filter_of(1)).handle;
-  (void)few.open(filter_of(4));
-  (void)few.open(filter_of(5));
+  (void)open(few, 4);
+  (void)open(few, 5);
   EXPECT_EQ(few.open(first.handle).filter, first.filter);
   EXPECT_NO_THROW((void)few.open(second));
-  for (std::uint64_t key = 6; key < 10; ++key) (void)few.open(filter_of(key));
+  for (std::uint64_t key = 6; key < 10; ++key) (void)open(few, key);
   EXPECT_THROW((void)few.open(second), std::runtime_error);
   EXPECT_TRUE(first.filter->may_contain(0));  // who has it keeps it
-  EXPECT_TRUE(few.open(filter_of(1)).filter->may_contain(1));
+  EXPECT_TRUE(open(few, 1).filter->may_contain(1));
   EXPECT_NO_THROW((void)few.open(second));  // its handle is the same
 
-  Filters small(1000, 3 * first.filter->memory_bytes());
-  for (std::uint64_t key = 0; key < 4; ++key) (void)small.open(filter_of(key));
-  EXPECT_THROW((void)small.open(Filters(1, 1).open(filter_of(3)).handle), std::runtime_error);
-  Filters tiny(1000, 1);
-  const auto only = tiny.open(filter_of(1));
+  Filters small({1000, 3 * first.filter->memory_bytes()});
+  std::vector<Filters::Handle> handles;
+  for (std::uint64_t key = 0; key < 4; ++key) handles.push_back(open(small, key).handle);
+  EXPECT_THROW((void)small.open(handles[0]), std::runtime_error);
+  EXPECT_NO_THROW((void)small.open(handles[1]));
+  EXPECT_EQ(small.state().open.bytes, 3 * first.filter->memory_bytes());
+  Filters tiny({1000, 1});
+  const auto only = open(tiny, 1);
   EXPECT_NO_THROW((void)tiny.open(only.handle));
-  (void)tiny.open(filter_of(2));
+  (void)open(tiny, 2);
   EXPECT_THROW((void)tiny.open(only.handle), std::runtime_error);
 }
 
+TEST(DuckdbFilters, OtherBlobsTakeNoneFromItsHandle) {
+  Filters few({3, 1 << 30});
+  const auto held = few.open(filter_of(0), Filters::For::handle).handle;
+  (void)few.open(filter_of(1));
+  const auto later = few.open(filter_of(1), Filters::For::handle).handle;  // first without one
+  for (std::uint64_t key = 2; key < 100; ++key) {
+    EXPECT_TRUE(few.open(filter_of(key)).filter->may_contain(key));
+    EXPECT_LE(few.state().open.filters, 3u);
+  }
+  EXPECT_TRUE(few.open(held).filter->may_contain(0));
+  EXPECT_TRUE(few.open(later).filter->may_contain(1));
+  // Where handles fill it, the newest other one stays beside them, for the next chunk.
+  (void)few.open(filter_of(2), Filters::For::handle);
+  const auto blob = few.open(filter_of(7)).filter;
+  EXPECT_EQ(few.open(filter_of(7)).filter, blob);
+  EXPECT_TRUE(few.open(held).filter->may_contain(0));
+  // A handle more takes the room of the other one first, then of the oldest handle.
+  (void)few.open(filter_of(3), Filters::For::handle);
+  EXPECT_TRUE(few.open(held).filter->may_contain(0));
+  EXPECT_THROW((void)few.open(later), std::runtime_error);
+}
+
+TEST(DuckdbFilters, LimitsCanBeChanged) {
+  Filters filters({2, 1 << 30});
+  std::vector<Filters::Handle> handles;
+  const auto open = [&](std::uint64_t key) {
+    handles.push_back(filters.open(filter_of(key), Filters::For::handle).handle);
+  };
+  for (std::uint64_t key = 0; key < 3; ++key) open(key);
+  EXPECT_THROW((void)filters.open(handles[0]), std::runtime_error);
+  filters.limit({100, 1 << 30});
+  for (std::uint64_t key = 3; key < 50; ++key) open(key);
+  EXPECT_NO_THROW((void)filters.open(handles[1]));
+  EXPECT_EQ(filters.state().open.filters, 49u);
+  filters.limit({5, 1 << 30});
+  EXPECT_EQ(filters.state().open.filters, 5u);
+  EXPECT_NO_THROW((void)filters.open(handles[1]));  // asked for last
+  EXPECT_THROW((void)filters.open(handles[40]), std::runtime_error);
+  filters.limit({100, 1});
+  EXPECT_EQ(filters.state().open.filters, 1u);
+}
+
 TEST(DuckdbFilters, ServeThreads) {
-  Filters filters(8, 1 << 30);
+  Filters filters({8, 1 << 30});
   std::vector<Bytes> blobs;
   for (std::uint64_t key = 0; key < 16; ++key) blobs.push_back(filter_of(key));
   std::vector<std::thread> threads;

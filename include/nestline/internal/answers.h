@@ -6,18 +6,20 @@
 #include <span>
 #include <variant>
 
+#include "nestline/internal/here.h"
+
 namespace nestline::inline v0_2::internal {
 
 // Positions, or nothing. As std::optional, without its header.
 class Selection {
  public:
-  Selection() = default;
-  Selection(std::span<const std::uint32_t> positions)  // NOLINT: as optional converts
+  NESTLINE_HERE Selection() = default;
+  NESTLINE_HERE Selection(std::span<const std::uint32_t> positions)  // NOLINT: as optional converts
       : positions_(positions), given_(true) {}
 
-  explicit operator bool() const { return given_; }
-  const std::span<const std::uint32_t>& operator*() const { return positions_; }
-  const std::span<const std::uint32_t>* operator->() const { return &positions_; }
+  NESTLINE_HERE explicit operator bool() const { return given_; }
+  NESTLINE_HERE const std::span<const std::uint32_t>& operator*() const { return positions_; }
+  NESTLINE_HERE const std::span<const std::uint32_t>* operator->() const { return &positions_; }
 
  private:
   std::span<const std::uint32_t> positions_;

@@ -38,16 +38,16 @@ struct ComputedBuckets {
   static constexpr const Entry* table() { return nullptr; }
 
   // Fingerprint and phase from the rest of a hash.
-  static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
+  NESTLINE_HERE static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
     const std::uint32_t fingerprint = rest >> (32 - kBits);
     return fingerprint + ((fingerprint & 0xff) == 0);
   }
-  static constexpr std::uint32_t phase_of(std::uint32_t rest) {
+  NESTLINE_HERE static constexpr std::uint32_t phase_of(std::uint32_t rest) {
     return scale16(rest >> (16 - kBits) & 0xffff, kSlotsPerLane);
   }
   // The candidate slot in `lane`.
-  static constexpr std::uint32_t slot(std::uint32_t fingerprint, std::uint32_t phase,
-                                      std::uint32_t lane) {
+  NESTLINE_HERE static constexpr std::uint32_t slot(std::uint32_t fingerprint, std::uint32_t phase,
+                                                    std::uint32_t lane) {
     const std::uint32_t q = phase + rotation(fingerprint, lane, kSlotsPerLane);
     return lane * kSlotsPerLane + (q < kSlotsPerLane ? q : q - kSlotsPerLane);
   }
@@ -67,11 +67,11 @@ struct ComputedBuckets {
     const std::uint64_t over = (q + (0x8000 - kR) * kOnes) >> 15 & kOnes;  // 1 where q >= R
     q -= over * kR;
     q += kR | (2 * kR) << 16 | (3 * kR) << 32 | (4 * kR) << 48;  // where the lanes begin
-    std::uint64_t slots = std::uint64_t{1} << phase;
+    std::uint64_t all = std::uint64_t{1} << phase;
     for (std::uint32_t lane = 1; lane < kLanes; ++lane, q >>= 16) {
-      slots |= std::uint64_t{1} << (q & 63);
+      all |= std::uint64_t{1} << (q & 63);
     }
-    return slots;
+    return all;
   }
   // The bucket that has this index in this lane.
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
@@ -148,9 +148,9 @@ inline constexpr auto kAtPhase0 = [] {
   using Slots = std::conditional_t<kAreNarrow<Computed>, std::uint32_t, std::uint64_t>;
   std::array<Slots, std::size_t{1} << Computed::kBits> all{};
   std::uint32_t f = 0;
-  for (Slots& slots : all) {
-    slots = static_cast<Slots>(Computed::bucket(f++, 0) >>
-                               (kAreNarrow<Computed> ? Computed::kSlotsPerLane : 0));
+  for (Slots& one : all) {
+    one = static_cast<Slots>(Computed::bucket(f++, 0) >>
+                             (kAreNarrow<Computed> ? Computed::kSlotsPerLane : 0));
   }
   return all;
 }();
@@ -166,9 +166,9 @@ struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
   NESTLINE_INLINE static constexpr std::uint64_t bucket_in(const Entry* table,
                                                            std::uint32_t fingerprint,
                                                            std::uint32_t phase) {
-    std::uint64_t slots = table[fingerprint];
-    if constexpr (kAreNarrow<Computed>) slots = slots << kLaneSlots | 1;
-    return turned<Computed>(slots, phase);
+    std::uint64_t unturned = table[fingerprint];
+    if constexpr (kAreNarrow<Computed>) unturned = unturned << kLaneSlots | 1;
+    return turned<Computed>(unturned, phase);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t phase) {

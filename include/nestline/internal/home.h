@@ -14,10 +14,6 @@ namespace nestline::inline v0_2::internal {
 
 struct Block;
 
-// For the few functions in every lookup: they must be inlined into whatever uses them, so that
-// they are compiled for its target.
-#define NESTLINE_INLINE inline __attribute__((always_inline))
-
 __extension__ using Wide = unsigned __int128;
 
 // High 64 bits of the 128-bit product.
@@ -51,10 +47,10 @@ NESTLINE_INLINE constexpr std::uint64_t mix_integer(std::uint64_t key, const Mix
 // Hashes the keys of filters with one seed; the secrets are derived from it.
 class KeyHasher {
  public:
-  KeyHasher(std::uint64_t seed, const MixSecrets& secrets) noexcept
+  NESTLINE_HERE KeyHasher(std::uint64_t seed, const MixSecrets& secrets) noexcept
       : seed_(seed), secrets_(secrets) {}
 
-  [[nodiscard]] Hash operator()(Key key) const noexcept {
+  [[nodiscard]] NESTLINE_HERE Hash operator()(Key key) const noexcept {
     return key.visit([this](auto one) {
       if constexpr (std::is_same_v<decltype(one), std::uint64_t>) {
         return Hash{mix_integer(one, secrets_)};
@@ -74,7 +70,7 @@ struct Geometry {
   std::uint64_t base_blocks = 1;
   std::uint32_t growth = 0;
 
-  [[nodiscard]] std::uint64_t blocks() const { return base_blocks << growth; }
+  [[nodiscard]] NESTLINE_HERE std::uint64_t blocks() const { return base_blocks << growth; }
 };
 
 // A hash's home block, and the 32 bits below the base from which its fingerprint and phase come.

@@ -12,7 +12,6 @@
 #if NESTLINE_MATCHES_HERE
 
 namespace nestline::inline v0_2::internal {
-inline namespace NESTLINE_TARGET_HERE {
 
 // A key's home block, and the slots of its bucket there that hold its fingerprint.
 template <class L>
@@ -80,7 +79,6 @@ NESTLINE_INLINE bool look_up_here(int layout, Look&& look, Library&& library) {
   return library();
 }
 
-}  // namespace NESTLINE_TARGET_HERE
 }  // namespace nestline::inline v0_2::internal
 
 #endif  // NESTLINE_MATCHES_HERE

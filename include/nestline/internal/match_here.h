@@ -2,10 +2,8 @@
 // compiled for: what lib/kernels/match-inl.h computes, by what compilers have built in. Of 8, 9 and
 // 10 bits: at 12 and 16 a call takes as long (docs/PERFORMANCE.md). Not for direct use.
 //
-// Whatever depends on the target is in a namespace of the target's name, and inlined: so code for
-// different targets can be linked together. Only from AVX2 on: with SSE2 alone the library's own
-// code is faster, in caches (1.2 times at 8 bits) and in memory. ThreadSanitizer wants
-// shared blocks read by words, as the library does.
+// Only from AVX2 on: with SSE2 alone the library's own code is faster, in caches (1.2 times at 8
+// bits) and in memory. ThreadSanitizer wants shared blocks read by words, as the library does.
 #ifndef NESTLINE_INTERNAL_MATCH_HERE_H_
 #define NESTLINE_INTERNAL_MATCH_HERE_H_
 
@@ -16,19 +14,14 @@
 #define NESTLINE_MATCHES_HERE 0
 #else
 #define NESTLINE_MATCHES_HERE 1
-#if defined(__AVX512BW__) && defined(__AVX512VL__)
-#define NESTLINE_TARGET_HERE avx512
-#else
-#define NESTLINE_TARGET_HERE avx2
-#endif
 
 namespace nestline::inline v0_2::internal {
-inline namespace NESTLINE_TARGET_HERE {
 
+// Of the source's own: another one may have another step.
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-inline constexpr std::size_t kStep = 64;
+constexpr std::size_t kStep = 64;
 #else
-inline constexpr std::size_t kStep = 32;
+constexpr std::size_t kStep = 32;
 #endif
 using Bytes [[gnu::vector_size(kStep), gnu::may_alias]] = char;
 
@@ -45,9 +38,9 @@ NESTLINE_INLINE std::uint64_t equal_bits(Bytes one, Bytes other) {
 template <class L>
 NESTLINE_INLINE std::uint64_t match_here(const unsigned char* block, std::uint32_t fingerprint) {
   const Bytes low = Bytes{} + static_cast<char>(fingerprint);
-  std::uint64_t slots = 0;
+  std::uint64_t found = 0;
   for (std::size_t i = 0; i < kBlockBytes / kStep; ++i) {
-    slots |= equal_bits(reinterpret_cast<const Bytes*>(block)[i], low) << i * 32;
+    found |= equal_bits(reinterpret_cast<const Bytes*>(block)[i], low) << i * 32;
   }
   const auto planes = L::planes_of([&](std::size_t byte) __attribute__((always_inline)) {
     std::uint64_t word;
@@ -55,12 +48,11 @@ NESTLINE_INLINE std::uint64_t match_here(const unsigned char* block, std::uint32
     return word;
   });
   for (std::uint32_t p = 0; p < L::kPlanes; ++p) {
-    slots &= planes[p] ^ (std::uint64_t{fingerprint >> (8 + p) & 1} - 1);
+    found &= planes[p] ^ (std::uint64_t{fingerprint >> (8 + p) & 1} - 1);
   }
-  return slots;
+  return found;
 }
 
-}  // namespace NESTLINE_TARGET_HERE
 }  // namespace nestline::inline v0_2::internal
 
 #endif  // NESTLINE_MATCHES_HERE

@@ -1,9 +1,11 @@
-// nestline store stats, compact, verify and repair. The names in the JSON object never change.
+// nestline store stats, compact, verify, repair and damaged. The names in the JSON object never
+// change.
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
 #include "lib/command/io/progress.h"
 #include "lib/command/io/report.h"
 #include "lib/command/store/commands.h"
+#include "lib/command/store/record_text.h"
 
 namespace nestline::inline v0_2::command {
 namespace {
@@ -26,8 +28,20 @@ constexpr const char* kVerifyFooter =
 constexpr const char* kRepairFooter =
     "Makes a damaged store one that opens: keeps every record that is whole, and says what is\n"
     "lost. Damaged files are kept with the ending .damaged. Changes behind a torn end are kept\n"
-    "too, where they read well.\n"
+    "too, where they read well. It needs room for copies of what is whole in damaged files; "
+    "without,\n"
+    "or when it is killed, nothing is lost: repair again.\n"
     "Exit status: 0 done, 2 error.";
+
+constexpr const char* kDamagedFooter =
+    "Prints a line for each file that repair has put away: its path, a tab, its bytes. The store\n"
+    "does not need them.\n"
+    "Exit status: 0 done, 2 error.";
+
+struct StoreDamaged {
+  std::string folder;
+  bool removes = false;
+};
 
 struct StoreShow {
   std::string folder;
@@ -109,17 +123,23 @@ int verify(const std::string& folder) {
   const StoreReport report = verify_store(folder);
   for (const std::string& problem : report.problems) complain({}, problem);
   if (!report.ok()) {
-    complain(folder, "is damaged; nestline store repair keeps every record that is whole");
+    complain(folder,
+             report.needs_repair()
+                 ? "is damaged; nestline store repair keeps every record that is whole"
+                 : "needs no repair: the log is whole, and the next command that writes makes "
+                   "index.nest anew");
     return kExitError;
   }
   if (report.cut_bytes > 0) {
-    complain(folder, "the log ends with " + std::to_string(report.cut_bytes) +
-                         " torn bytes, as a crash leaves them; the next command that writes cuts "
-                         "them off" +
-                         (report.cut_records == 0
-                              ? ""
-                              : ", and in them " + std::to_string(report.cut_records) +
-                                    " changes that read well; nestline store repair keeps those"));
+    complain(folder,
+             "the log ends with " + std::to_string(report.cut_bytes) +
+                 " torn bytes, as a crash leaves them; the next command that writes cuts "
+                 "them off" +
+                 (report.cut_records == 0
+                      ? ""
+                      : ", and in them " + std::to_string(report.cut_records) +
+                            " changes that read well, which were never known to be on disk; "
+                            "only whoever wants these needs nestline store repair"));
   }
   return kExitYes;
 }
@@ -130,8 +150,21 @@ int repair(const std::string& folder) {
   if (!report.ok()) {
     complain(folder, std::to_string(report.records) + " records are kept, " +
                          std::to_string(report.lost_bytes) +
-                         " bytes could not be; files that were damaged have the ending .damaged");
+                         " bytes could not be; files that were damaged have the ending .damaged: "
+                         "nestline store damaged lists and removes them");
   }
+  return kExitYes;
+}
+
+int run(const StoreDamaged& damaged) {
+  Output output;
+  for (const std::filesystem::path& file : damaged_files(damaged.folder)) {
+    std::string text;
+    append_line(text, file.string(), std::to_string(std::filesystem::file_size(file)), '\n');
+    if (damaged.removes) std::filesystem::remove(file);
+    output.write(text);
+  }
+  output.flush();
   return kExitYes;
 }
 
@@ -158,6 +191,14 @@ Command compact_command() {
 
 Command verify_store_command() {
   return simple("verify", "Check every byte of a store", kVerifyFooter, verify);
+}
+
+Command damaged_command() {
+  const auto damaged = std::make_shared<StoreDamaged>();
+  return in_store({{"damaged", "List or remove the files that repair has put away", kDamagedFooter},
+                   &damaged->folder,
+                   {{"--remove", "", "Remove them as well", &damaged->removes}},
+                   [damaged] { return run(*damaged); }});
 }
 
 Command repair_command() {

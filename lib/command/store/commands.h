@@ -27,6 +27,7 @@ Command stats_command();
 Command compact_command();
 Command verify_store_command();
 Command repair_command();
+Command damaged_command();
 
 /// Completes the table: DB is the first word, and errors of the library become advice.
 Command in_store(Command command);

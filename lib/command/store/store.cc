@@ -105,7 +105,7 @@ Command store_command() {
       .commands = {put_command(), get_command(), has_command(), del_command(), load_command(),
                    dump_command(), list_command(), mget_command(), stats_command(),
                    import_command(), export_command(), compact_command(), verify_store_command(),
-                   repair_command()},
+                   repair_command(), damaged_command()},
       .unknown_option = "; -- goes before a KEY or VALUE that begins with -",
   };
 }
