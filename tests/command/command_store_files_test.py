@@ -91,7 +91,8 @@ class StoreFiles(StoreTest):
         self.expect_store(["export", "db", "file", "-o", "/dev/stdout"], out=b"another")
         self.expect_store_error(["export", "db", "file", "-o", "/dev/full"],
                                 b"/dev/full: No space left")
-        self.expect_store_error(["export", "db", "file", "-o", "no/out"], b"no/out: No such file")
+        self.expect_store_error(["export", "db", "file", "-o", "no/out"],
+                                b"nestline: no/out: cannot write in no: No such file")
         self.expect_store_error(["export", "db", "file", "-o", "db"], b"db: Is a directory")
         self.assertEqual([name for name in os.listdir(self.folder) if name.endswith(".tmp")], [])
 

@@ -115,6 +115,8 @@ class StoreCommandLine(StoreTest):
             (["import", "db", "f", "--piece", "1", "--lines"], b"--piece excludes --lines"),
             (["import", "db", "-"], b"standard input has no name: give one with --as"),
             (["export", "db"], b"NAME is required"),
+            (["export", "db", "n", "-o", "-"],
+             b"-o takes the name of a file, not '-'; /dev/stdout is standard output; see nestline"),
             (["dump", "db", "extra"], b"extra"),
         ]:
             with self.subTest(arguments=arguments):

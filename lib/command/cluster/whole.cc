@@ -143,22 +143,21 @@ Command create_command() {
 
 Command push_command() {
   const auto push = std::make_shared<ClusterPush>();
-  return in_cluster(*push,
-                    {{"push", "Build it of keys here and send it", kPushFooter},
-                     &push->name,
-                     {filter_name(*push),
-                      zero_option(push->inputs.zero_terminated),
-                      input_keys(push->inputs),
-                      {"--merge", "", "Add the keys to those that are there", &push->merge},
-                      {"--file", "FILE", "Send a file that nestline cluster pull wrote, not INPUT",
-                       file_name(push->file)},
-                      wait_option(*push)},
-                     [push] { return run(*push); },
-                     [push] {
-                       if (!push->file.empty() && !push->inputs.files.empty()) {
-                         throw UsageError("give --file or INPUT, not both");
-                       }
-                     }});
+  return in_cluster(*push, {{"push", "Build it of keys here and send it", kPushFooter},
+                            &push->name,
+                            {filter_name(*push),
+                             zero_option(push->inputs.zero_terminated),
+                             input_keys(push->inputs),
+                             {"--merge", "", "Add the keys to those that are there", &push->merge},
+                             {"--file", "FILE", "Send what nestline cluster pull wrote, not INPUT",
+                              file_name(push->file)},
+                             wait_option(*push)},
+                            [push] { return run(*push); },
+                            [push] {
+                              if (!push->file.empty() && !push->inputs.files.empty()) {
+                                throw UsageError("give --file or INPUT, not both");
+                              }
+                            }});
 }
 
 Command pull_command() {

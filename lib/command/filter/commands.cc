@@ -36,9 +36,7 @@ constexpr const char* kVerifyFooter =
 
 // Prints missing keys to standard error and nothing else, so that they can be saved (2>missing).
 int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
-  LineInputs inputs = arguments.inputs;
-  inputs.output = STDERR_FILENO;
-  ShownReader reader(std::move(inputs), "verify");
+  ShownReader reader(arguments.inputs.printed_to(STDERR_FILENO), "verify");
   Output output(STDERR_FILENO);
   std::vector<std::uint8_t> found;
   LineBatch batch;

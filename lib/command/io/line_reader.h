@@ -22,6 +22,11 @@ struct LineInputs {
   int output = -1;                 ///< Where lines are printed while they are read; -1: nowhere.
 
   [[nodiscard]] char line_end() const { return zero_terminated ? '\0' : '\n'; }
+  [[nodiscard]] LineInputs printed_to(int descriptor) const {
+    LineInputs same = *this;
+    same.output = descriptor;
+    return same;
+  }
 };
 
 /// Consecutive lines in the reader's buffer, valid until the next call.

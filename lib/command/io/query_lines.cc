@@ -39,10 +39,9 @@ void LinePrinter::print_range(const LineBatch& batch, std::size_t first, std::si
 }
 
 int print_lines(const LineChoice& choice, const SelectKeys& select) {
-  LineInputs inputs = choice.inputs;
-  if (!choice.count_only) inputs.output = STDOUT_FILENO;
   // A bar between the printed lines would spoil both.
-  ShownReader reader(std::move(inputs), "query", choice.count_only || !is_terminal(STDOUT_FILENO));
+  ShownReader reader(choice.inputs.printed_to(choice.count_only ? -1 : STDOUT_FILENO), "query",
+                     choice.count_only || !is_terminal(STDOUT_FILENO));
   LinePrinter printer(choice.invert);
   std::vector<std::uint32_t> positions;
   LineBatch batch;

@@ -196,9 +196,7 @@ int run(const StoreList& list) {
 
 int run(const StoreMget& mget) {
   const Store store = open_to_read(mget.folder);
-  LineInputs inputs = mget.inputs;
-  inputs.output = STDOUT_FILENO;
-  ShownReader reader(std::move(inputs), "mget", bar_wanted());
+  ShownReader reader(mget.inputs.printed_to(STDOUT_FILENO), "mget", bar_wanted());
   Output output;
   Answers answers(store, mget.inputs.line_end());
   LineBatch batch;

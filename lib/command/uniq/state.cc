@@ -225,6 +225,11 @@ std::uint64_t nanoseconds_now() {
   return static_cast<std::uint64_t>(std::chrono::nanoseconds(now).count());
 }
 
+const std::string& checked(const std::string& target) {
+  check_target(target);
+  return target;
+}
+
 // How long ago this was, and at most what can be counted.
 std::chrono::nanoseconds ago(std::uint64_t time) {
   const std::uint64_t now = nanoseconds_now();
@@ -261,7 +266,7 @@ void UniqState::forget() {
 }
 
 StateFile::StateFile(const std::string& file)
-    : file_((check_target(file), file)), lock_(file, FileLock::IfAbsent::make) {
+    : file_(checked(file)), lock_(file, FileLock::IfAbsent::make) {
   const auto id = regular_file(file);
   if (!id) throw CommandError(file, "a state must be a regular file");
   // What was printed would be lost when the state replaces it.

@@ -181,7 +181,8 @@ class Pipeline {
       : count_only_(arguments.count_only),
         wake_(wake),
         seed_(state.options.seed),
-        reader_(inputs_of(arguments), wake.descriptor()),
+        reader_(arguments.inputs.printed_to(arguments.count_only ? -1 : STDOUT_FILENO),
+                wake.descriptor()),
         chooser_(state),
         // A bar between the printed lines would spoil both.
         progress_("uniq", reader_.total_bytes(),
@@ -208,12 +209,6 @@ class Pipeline {
   [[nodiscard]] bool full() const noexcept { return chooser_.full(); }
 
  private:
-  static LineInputs inputs_of(const UniqArguments& arguments) {
-    LineInputs inputs = arguments.inputs;
-    if (!arguments.count_only) inputs.output = STDOUT_FILENO;
-    return inputs;
-  }
-
   static constexpr std::size_t kStages = 3;
   static constexpr std::size_t kBatches = 4;
 
