@@ -31,16 +31,18 @@ await connection.run(`LOAD '${path.resolve(positionals[0])}'`);
 
 const rowsOf = (millions) => Math.round(millions * 1e6 * Number(options.scale));
 
-// `small` has the even numbers below twice its size, in no order; 2 % of the rows of `big` have a partner there, the
-// others are odd. `kind` is small's last column, which is 0 in a tenth of the rows.
-async function makeTables(big, small, key = (number) => number) {
+const asNumber = (number) => number;
+const asText = (number) => `'user:' || lpad((${number})::VARCHAR, 15, '0')`;
+
+// `small` has the even numbers below twice its size, in no order; `percent` of the rows of `big` have a partner there,
+// the others are odd. `kind` is small's last column, which is 0 in a tenth of the rows.
+async function makeTables(big, small, key = asNumber, percent = 2) {
   const keys = rowsOf(small);
   await connection.run(`CREATE OR REPLACE TABLE small AS SELECT ${key('2 * i')} AS k, (i % 10)::INTEGER AS kind
     FROM range(${keys}) t(i) ORDER BY hash(i)`);
   await connection.run(`CREATE OR REPLACE TABLE big AS SELECT ${key(`(2 * (hash(i) % ${keys}) +
-    (hash(i + 1000000007) % 100 >= 2)::INTEGER)::BIGINT`)} AS k, i AS other FROM range(${rowsOf(big)}) t(i)`);
+    (hash(i + 1000000007) % 100 >= ${percent})::INTEGER)::BIGINT`)} AS k, i AS other FROM range(${rowsOf(big)}) t(i)`);
 }
-const asText = (number) => `'user:' || lpad((${number})::VARCHAR, 15, '0')`;
 
 // Lists of statements, each of which ends in a count, in turn: the median of each, in milliseconds.
 async function measure(statements) {
@@ -75,6 +77,11 @@ const may = (filter) => `nestline_may_contain(${filter}, k) AND `;
 // A join of sums: DuckDB's own filter does not pass GROUP BY.
 const sums = (big) => `SELECT count(*) FROM (SELECT k, sum(other) FROM ${big} b GROUP BY k) JOIN small USING (k)`;
 
+// Rows without a partner, and all rows with what partners they have: those that the filter drops need no join.
+const dropped = (filter) => `(SELECT * FROM big WHERE nestline_may_contain(${filter}, k) IS NOT true)`;
+const absent = (big) => `FROM ${big} b ANTI JOIN small USING (k)`;
+const left = (big) => `SELECT other, kind FROM ${big} b LEFT JOIN small USING (k)`;
+
 const lines = [
   { name: 'IN, 10 M x 1 M', tables: [10, 1], without: inSmall(''), with: (filter) => inSmall(may(filter)) },
   { name: 'JOIN, 10 M x 100 k', tables: [10, 0.1], without: join('big'), with: (f) => join(before(f)) },
@@ -83,6 +90,17 @@ const lines = [
     with: (f) => joinOfKind(before(f)) },
   { name: 'JOIN, 10 M x a tenth of 20 M', tables: [10, 20], from: 'small WHERE kind = 0', without: joinOfKind('big'),
     with: (f) => joinOfKind(before(f)) },
+  { name: 'JOIN, 10 M x 1 M, 90 % with a partner', tables: [10, 1, asNumber, 90], without: join('big'),
+    with: (f) => join(before(f)) },
+  { name: 'IN, 10 M x 1 M, 90 % with a partner', tables: [10, 1, asNumber, 90], without: inSmall(''),
+    with: (f) => inSmall(may(f)) },
+  { name: 'ANTI JOIN, 10 M x 1 M', tables: [10, 1], without: `SELECT count(*) ${absent('big')}`,
+    with: (f) => `SELECT count(*) FROM (FROM ${dropped(f)} UNION ALL ${absent(before(f))})` },
+  { name: 'LEFT JOIN, 10 M x 1 M', tables: [10, 1], without: `SELECT count(kind) + count(*) FROM (${left('big')})`,
+    with: (f) => `SELECT count(kind) + count(*) FROM
+      (SELECT other, NULL AS kind FROM ${dropped(f)} UNION ALL ${left(before(f))})` },
+  { name: 'NOT (filter AND IN), 10 M x 1 M', tables: [10, 1], without: `SELECT count(*) ${absent('big')}`,
+    with: (f) => `SELECT count(*) FROM big WHERE NOT (${may(f)}k IN (SELECT k FROM small))` },
   { name: 'JOIN of sums, 10 M x 1 M', tables: [10, 1], without: sums('big'), with: (f) => sums(before(f)) },
   { name: 'JOIN, 5 M x 1 M texts of 20 bytes', tables: [5, 1, asText], without: join('big'),
     with: (f) => join(before(f)) },

@@ -12,7 +12,7 @@ using nestline::test::Database;
 
 // 200 keys in groups of one, two and fifty, in no order. `b` is a filter of the key in its row,
 // `none` one of no key, `all` one of all, each with room for all.
-constexpr const char* kTables[] = {
+constexpr const char* kFormTables[] = {
     "CREATE TABLE b AS SELECT i, nestline_build(i, 0.0001, 300) AS b FROM range(200) r(i) GROUP "
     "BY i",
     "CREATE TABLE t AS SELECT i, CASE WHEN i < 40 THEN i WHEN i < 100 THEN 1000 + i // 2 ELSE "
@@ -99,7 +99,7 @@ std::string filled(std::string form, const Aggregate& aggregate) {
 TEST(DuckdbForms, EachGivesTheKeysOfItsGroup) {
   const Database database(2);
   Connection sql(database.get());
-  for (const char* const table : kTables) sql.run(table);
+  for (const char* const table : kFormTables) sql.run(table);
   sql.run("CREATE TABLE sizes AS SELECT g, count(*) AS size FROM t GROUP BY g");
   for (const Aggregate& aggregate : kAggregates) {
     const std::string others = aggregate.is_of_others ? "200 - " : "";

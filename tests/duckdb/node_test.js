@@ -40,7 +40,7 @@ test('the example of the document', async () => {
     const result = await statement.runAndReadAll();
     if (statement.statementType === duckdb.StatementType.SELECT) printed.push(result.getRows().join(' '));
   }
-  assert.deepStrictEqual(printed, ['2000', '2000', 'true', '2000', '7', '3000']);
+  assert.deepStrictEqual(printed, ['1000', '2000', '1000', 'true', '1000', '7', '3000']);
 });
 
 test('values bound by a program', async () => {

@@ -152,17 +152,22 @@ TEST_F(DuckdbTest, FiltersOfRowsAreNotMistaken) {
   }
 }
 
-// Limits are of the process.
-struct Limits {
-  Connection& sql;
-  Limits(Connection& sql, const std::string& filters) : sql(sql) {
-    sql.run("SELECT nestline_limits(" + filters + ", NULL)");
+// Sets how many filters may be open, which is of the process, until it is destroyed.
+class FilterLimit {
+ public:
+  FilterLimit(Connection& sql, const std::string& filters) : sql_(sql) {
+    sql_.run("SELECT nestline_limits(" + filters + ", NULL)");
   }
-  ~Limits() { (void)sql.result("SELECT nestline_limits(4096, 1 << 30)"); }
+  FilterLimit(const FilterLimit&) = delete;
+  FilterLimit& operator=(const FilterLimit&) = delete;
+  ~FilterLimit() { (void)sql_.result("SELECT nestline_limits(4096, 1 << 30)"); }
+
+ private:
+  Connection& sql_;
 };
 
 TEST_F(DuckdbTest, HandlesLastUntilOthersNeedTheirRoom) {
-  const Limits limits(sql, "5");
+  const FilterLimit limit(sql, "5");
   sql.run("SET VARIABLE h = (SELECT nestline_open(nestline_build(i)) FROM range(1000) r(i))");
   const std::string found =
       "SELECT count(*) FROM range(1000) r(i) WHERE nestline_may_contain(getvariable('h'), i)";
