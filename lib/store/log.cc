@@ -128,7 +128,7 @@ void Log::create(std::uint64_t number, std::uint64_t bytes, For what) {
   half_made_ = true;
   try {
     segment = make_file(name, number, file_limit_, bytes, what);
-    segment->file->sync();
+    syncs_.sync(*segment->file);
     syncs_.sync_folder(disk_);
     table_.add(segment);
   } catch (...) {

@@ -104,7 +104,7 @@ class Repair {
       staged.commit();
     } catch (const std::system_error& error) {
       staged.drop();
-      if (!is_no_room(error)) throw;
+      if (!is_no_room(error) || error.code() == std::errc::file_too_large) throw;
       refuse_room(error.code().value());
     } catch (...) {
       staged.drop();

@@ -7,7 +7,7 @@
 // A sync that failed is never repeated: the system may have dropped what it could not write, and
 // call the next a success. The queue is broken then, for ever. One caller only learns of a failure:
 // so all syncs of the log happen here, one at a time, each after failures of the last are known.
-// But not the first of a new file, which goes if that fails.
+// But not that of an end that is written anew, whose file goes if it fails.
 #ifndef NESTLINE_LIB_STORE_SYNC_QUEUE_H_
 #define NESTLINE_LIB_STORE_SYNC_QUEUE_H_
 

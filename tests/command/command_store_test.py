@@ -83,7 +83,7 @@ class StoreTest(CommandTest):
 
 class StoreCommandLine(StoreTest):
     COMMANDS = ("put", "get", "del", "has", "load", "dump", "list", "stats", "import", "export",
-                "mget", "compact", "verify", "repair")
+                "mget", "compact", "verify", "repair", "damaged")
 
     def test_help(self):
         out = self.output("store", "--help")
@@ -127,7 +127,7 @@ class StoreCommandLine(StoreTest):
         self.write("file", b"")
         for command, *arguments in [["get", "k"], ["has", "k"], ["del", "k"], ["dump"], ["list"],
                                     ["mget"], ["stats"], ["export", "n"], ["compact"], ["verify"],
-                                    ["repair"]]:
+                                    ["repair"], ["damaged"]]:
             with self.subTest(command=command):
                 self.expect_store_error([command, "none", *arguments],
                                         b"nestline: none: No such file",
@@ -471,6 +471,42 @@ class StoreCare(StoreTest):
         self.assertEqual(len(kept), 2499)
         self.assertEqual(len(set(kept) & set(text_of(records).splitlines())), 999)
         self.expect_store(["repair", "db"])
+        away = sorted(entry for entry in os.listdir(self.path("db")) if ".damaged" in entry)
+        self.assertEqual(away, [name[3:] + ".damaged"])
+        self.write("db/x.damaged", b"not ours")
+        line = b"db/%s\t%d\n" % (away[0].encode(), len(good))
+        for options in [], ["--remove"]:
+            self.expect_store(["damaged", "db", *options], out=line)
+        self.expect_store(["damaged", "db"])
+        self.assertEqual(self.read("db/x.damaged"), b"not ours")
+        self.assertEqual(len(self.dump().splitlines()), 2499)
+
+    # The log is whole: no repair is wanted, and a change makes the checkpoint anew.
+    def test_damaged_checkpoint(self):
+        self.load([(b"k", b"v")])
+        self.write("db/index.nest", self.read("db/index.nest")[:-1] + b"x")
+        status, _, err = self.store("verify", "db")
+        self.assertEqual(status, 2)
+        self.assertIn(b"nestline: db: needs no repair: the log is whole", err)
+        self.expect_store(["put", "db", "l", "w"])
+        self.expect_store(["verify", "db"])
+
+    # What the checkpoint alone proves to be damage, and a repair that fails.
+    def test_repair_under_a_limit(self):
+        self.load([(b"%d" % i, b"v" * 400) for i in range(2000)], "--sync", "never")
+        name = "db/" + self.logs()[0]
+        good = self.read(name)
+        self.write(name, (good[:5000] + bytes([good[5000] ^ 1]) + good[5001:])[:-100])
+        self.expect_store_error(["put", "db", "k", "v"], b"repair")
+        limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300, limit[1]))
+        try:
+            self.expect_store_error(["repair", "db"], b"raise that limit")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+        self.expect_store_error(["put", "db", "k", "v"], b"repair")
+        self.assertEqual(self.store("repair", "db")[0], 0)
+        self.assertEqual(len(self.dump().splitlines()), 1998)
 
     def test_lost_log(self):
         self.load([(b"k", b"v")])

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 
 #include "nestline/store.h"
 #include "tests/store/store_checks.h"
@@ -230,6 +231,45 @@ TEST(FullDiskTest, OpensAndKeepsNothing) {
   Store store = Store::open(folder.path());
   store.put("new", "value");
   EXPECT_TRUE(store.contains("new"));
+}
+
+// Damage that the checkpoint alone proves. A repair without room says how much it needs, and leaves
+// the store as it was: who writes is refused as before.
+TEST(FullDiskTest, RepairSaysHowMuchItNeedsAndKeepsTheProof) {
+  const TempFolder folder;
+  const fs::path log = folder.path() / "00000001.log";
+  {
+    Store store = Store::open(folder.path(), {.sync = Sync::never});
+    for (unsigned i = 0; i < 2000; ++i) store.put(std::to_string(i), std::string(400, 'v'));
+  }
+  {
+    std::fstream file(log, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(5000);
+    file.put('x');
+  }
+  fs::resize_file(log, fs::file_size(log) - 100);
+  const auto expect_damaged = [&] {
+    EXPECT_THROW((void)Store::open(folder.path()), StoreError);
+    EXPECT_THROW((void)Store::open(folder.path(), {.read_only = true}), StoreError);
+  };
+  expect_damaged();
+  try {
+    const FailingCall failing(SystemCall::fallocate, 0, ENOSPC, true);
+    (void)repair_store(folder.path());
+    ADD_FAILURE() << "repaired without room";
+  } catch (const std::system_error& error) {
+    EXPECT_EQ(error.code(), std::errc::no_space_on_device);
+    const std::string what = error.what();
+    const std::size_t needs = what.find("repair needs ");
+    ASSERT_NE(needs, std::string::npos) << what;
+    const double bytes = std::stod(what.substr(needs + 13));
+    EXPECT_NEAR(bytes, 1998.0 * 440, 20'000) << what;
+  }
+  expect_damaged();
+  EXPECT_TRUE(damaged_files(folder.path()).empty());
+  EXPECT_EQ(repair_store(folder.path()).records, 1998U);
+  EXPECT_EQ(Store::open(folder.path()).size(), 1998U);
+  EXPECT_EQ(damaged_files(folder.path()), std::vector<fs::path>{log.string() + ".damaged"});
 }
 
 // Files end before the limit of a process for them, behind which the system sends a signal.
