@@ -45,6 +45,10 @@ class WorkTest(CommandCase):
 
     def test_copies(self):
         self.create("copies", 1000, "--max-capacity", 1000)
+        self.server.call("CF.ADD", "copies:{p0}", "x")
+        bits = self.server.call("CF.SCANDUMP", "copies:{p0}", 0)[1][128]  # as parts that are pushed
+        self.assertEqual(bits, 10)
+        self.server.call("CF.DEL", "copies:{p0}", "x")
         self.expect("add", "copies", stdin=b"x\n" * 3)
         self.expect("add", "copies", "--unique", stdin=b"x\ny\n")
         self.assertEqual(self.info("copies")["items"], 4)
@@ -201,6 +205,25 @@ class NamesTest(CommandCase):
             self.expect("query", name, stdin=b"key\nno such key\n", out=b"key\n")
             self.expect("drop", name)
         self.assertEqual(self.server.call("DBSIZE"), 0)
+
+    def test_a_lost_descriptor(self):
+        """It leaves parts without a name; drop finds them, and nothing else."""
+        self.create("axb", 100)
+        self.server.call("SET", "a*b:{p700}", "text")
+        kept = self.server.call("DBSIZE")
+        for name in ("a*b", "[ax]b", "a\\b", "a?b"):
+            self.create(name, 100)
+            self.server.call("COPY", f"{name}:{{p0}}", f"{name}:{{p0}}:77")
+            self.server.call("DEL", name)
+            self.expect_error([name, "drop"], "create", name, "--capacity", 100)
+            self.expect("drop", name)
+            self.assertEqual(self.server.call("DBSIZE"), kept)
+            self.expect("drop", name, status=1)
+        # Without the number of parts.
+        self.create("broken", 100)
+        self.server.call("HDEL", "broken", "parts")
+        self.expect("drop", "broken")
+        self.assertEqual(self.server.call("DBSIZE"), kept)
 
     def test_names_that_would_put_all_parts_into_one_slot(self):
         for name in ("{a}", "x{a}y", ""):

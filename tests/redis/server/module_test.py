@@ -91,6 +91,30 @@ class LoadTest(unittest.TestCase):
             client.call("CF.ADD", "a", "x")
             self.assertIn(b"bktsize:8 buckets:2 ", client.call("CF.DEBUG", "a"))
 
+    def test_rewritten_configuration(self):
+        """What CONFIG REWRITE writes after CONFIG SET is read at the next start."""
+        with Server(start=False) as server:
+            with open(server.path("redis.conf"), "w", encoding="utf-8") as file:
+                file.write(f"port {server.port}\ndir {server.folder}\nbind 127.0.0.1\nsave ''\n"
+                           f"logfile {server.path('log')}\nloadmodule {MODULE}\n")  # fmt: skip
+            server.command_line = lambda: [servers.PROGRAM, server.path("redis.conf")]
+            server.start()
+            for bucket, size in ((4, 8), (255, 510), (1, 2)):
+                name = "nestline.cf-bucket-size"
+                wanted = (name, bucket, "nestline.cf-initial-size", size)
+                self.assertEqual(server.call("CONFIG", "SET", *wanted), "OK")
+                self.assertEqual(server.call("CONFIG", "REWRITE"), "OK")
+                server.restart(save=False)
+                self.assertEqual(server.call("CONFIG", "GET", name)[1], str(bucket).encode())
+                server.call("CF.ADD", f"k{bucket}", "x")
+                debug = server.call("CF.DEBUG", f"k{bucket}").decode()
+                self.assertIn(f"bktsize:{bucket} buckets:{size // bucket} ", debug)
+        server = Server({"nestline.cf-bucket-size": "6", "nestline.cf-initial-size": "11"}, start=False)
+        self.addCleanup(server.remove)
+        with self.assertRaises(ServerTrouble) as caught:
+            server.start()
+        self.assertRegex(str(caught.exception), "Value for `cf-.*must be in the range")
+
     def test_unload_is_refused_while_the_type_exists(self):
         with Server() as server, Connection(server.port) as client:
             self.assertIsInstance(client.call("MODULE", "UNLOAD", "nestline"), Error)
@@ -113,18 +137,21 @@ class ConfigTest(ModuleCase):
             },
         )  # fmt: skip
 
-    def expect_range(self, name, low, high):
+    def expect_range(self, name, low, high, widest=None):
+        """The range that it has now, and that of values which it may have at any time."""
         for value in (low - 1, high + 1):
             reply = self.call("CONFIG", "SET", f"nestline.{name}", value)
             self.assertIsInstance(reply, Error)
-            self.assertIn(f"Value for `{name}` must be in the range [{low}, {high}]", reply)
+            least, most = widest or (low, high)
+            shown = (low, high) if least <= value <= most else (least, most)
+            self.assertIn(f"Value for `{name}` must be in the range [{shown[0]}, {shown[1]}]", reply)
         old = self.call("CONFIG", "GET", f"nestline.{name}")[1]
         for value in (low, high, old):
             self.expect("OK", "CONFIG", "SET", f"nestline.{name}", value)
 
     def test_ranges(self):
         self.expect_range("cf-bucket-size", 1, 255)
-        self.expect_range("cf-initial-size", 4, 1 << 30)
+        self.expect_range("cf-initial-size", 4, 1 << 30, widest=(2, 1 << 30))
         self.expect_range("cf-max-iterations", 1, 65535)
         self.expect_range("cf-expansion-factor", 0, 32768)
         self.expect_range("cf-max-expansions", 1, 65536)
@@ -148,13 +175,24 @@ class ConfigTest(ModuleCase):
 
     def test_ranges_that_move(self):
         self.expect("OK", "CONFIG", "SET", "nestline.cf-initial-size", 20)
-        self.expect_range("cf-bucket-size", 1, 10)
+        self.expect_range("cf-bucket-size", 1, 10, widest=(1, 255))
         self.expect_error("BUCKETSIZE: value must be in the range [1, 10]",
                           "CF.RESERVE", "a", 1000, "BUCKETSIZE", 11)
         self.expect("OK", "CONFIG", "SET", "nestline.cf-bucket-size", 10)
-        self.expect_range("cf-initial-size", 20, 1 << 30)
+        self.expect_range("cf-initial-size", 20, 1 << 30, widest=(2, 1 << 30))
         self.expect("OK", "CONFIG", "SET", "nestline.cf-bucket-size", 2)
         self.expect("OK", "CONFIG", "SET", "nestline.cf-initial-size", 1024)
+
+    def test_both_in_one_command(self):
+        """Whatever their order, they are checked together, when all are set."""
+        size, bucket = "nestline.cf-initial-size", "nestline.cf-bucket-size"
+        for values in ((size, 8, bucket, 4), (bucket, 255, size, 510), (bucket, 1, size, 2),
+                       (size, 100, bucket, 50), (bucket, 2, size, 1024)):  # fmt: skip
+            self.expect("OK", "CONFIG", "SET", *values)
+        for values in ((size, 100, bucket, 51), (bucket, 51, size, 100)):
+            self.assertRegex(self.call("CONFIG", "SET", *values), "Value for `cf-.*must be in the range")
+            for name, kept in ((bucket, b"2"), (size, b"1024")):
+                self.assertEqual(self.call("CONFIG", "GET", name)[1], kept)
 
     def test_used_for_new_filters(self):
         self.expect("OK", "CONFIG", "SET", "nestline.cf-expansion-factor", 5)
@@ -204,12 +242,20 @@ class DescriptionTest(ModuleCase):
         flags = {key: {str(flag) for flag in some} for key, some in reply}
         self.assertEqual(flags[b"d"], {"RW", "insert"})
         self.assertEqual(flags[b"s2"], {"RO", "access"})
-        for name, wanted in (("MEXISTSH", {"RO", "access"}), ("MCOUNTH", {"RO", "access"}),
-                             ("MADDH", {"RW", "insert"}), ("MADDNXH", {"RW", "access", "insert"}),
-                             ("MDELH", {"RW", "access", "delete"}),
-                             ("ADVANCE", {"RW", "update"})):  # fmt: skip
-            ((_, some),) = self.call("COMMAND", "GETKEYSANDFLAGS", f"CF.{name}", "k", "x")
-            self.assertEqual({str(flag) for flag in some}, wanted, name)
+        # The keys of commands whose replies depend on what is in the filter need "access" too.
+        for names, wanted in (
+            ("INFO DEBUG EXISTS MEXISTS COUNT MEXISTSH MCOUNTH SCANDUMP", {"RO", "access"}),
+            ("ADD ADDNX INSERT INSERTNX MADDH MADDNXH LOADCHUNK", {"RW", "access", "insert"}),
+            ("DEL MDEL MDELH", {"RW", "access", "delete"}), ("UPDATE", {"RW", "access", "update"}),
+            ("RESERVE", {"RW", "insert"}), ("CLEAR", {"RW", "delete"}),
+            ("ADVANCE COMPACT", {"RW", "update"}),
+        ):  # fmt: skip
+            for name in names.split():
+                arguments = {"INSERT": 2, "INSERTNX": 2, "UPDATE": 2, "LOADCHUNK": 2, "INFO": 0,
+                             "DEBUG": 0, "CLEAR": 0, "COMPACT": 0}.get(name, 1)  # fmt: skip
+                command = (f"CF.{name}", "k", *("x" * arguments))
+                ((_, some),) = self.call("COMMAND", "GETKEYSANDFLAGS", *command)
+                self.assertEqual({str(flag) for flag in some}, wanted, name)
 
     def test_type(self):
         self.call("CF.ADD", "a", "x")
@@ -235,6 +281,14 @@ class DescriptionTest(ModuleCase):
             for command in (("CF.ADD", "in-a", "x"), ("CF.COMPACT", "in-a"),
                             ("CF.EXISTS", "a", "x")):
                 self.assertTrue(reader.call(*command).startswith("NOPERM"), command)
+        self.call("ACL", "SETUSER", "reader", "reset", "on", "nopass", "%W~*", "+@all")
+        with Connection(self.server.port) as writer:
+            writer.call("AUTH", "reader", "")
+            self.assertEqual(writer.call("CF.RESERVE", "a", 100, "WINDOW", 60), "OK")
+            for command in (("CF.ADD", "a", "x"), ("CF.INSERT", "a", "ITEMS", "x"),
+                            ("CF.MADDH", "a", 8 * "h"), ("CF.UPDATE", "a", "x", "y"),
+                            ("CF.LOADCHUNK", "a", 2, "piece")):  # fmt: skip
+                self.assertTrue(writer.call(*command).startswith("NOPERM"), command)
         self.call("ACL", "DELUSER", "reader")
 
     def test_scripts_and_transactions(self):
