@@ -307,7 +307,7 @@ void KeyBatch::read_list(py::handle keys, const Wanted& wanted) {
     __builtin_prefetch(items[std::min(i + kAhead, size_ - 1)]);
     const auto item = py::reinterpret_borrow<py::object>(items[i]);
     numbers_[i] = reader.number(item.ptr(), i);
-    if (i % kDirectPiece == kDirectPiece - 1) run_signal_handlers();
+    if (i % kPiece == kPiece - 1) run_signal_handlers();
   }
   hashes_ = reader.are_hashes();
   direct_ = span_of(numbers_);
