@@ -59,10 +59,10 @@ std::size_t insert_batch(OwnedBlocks& state, KeySpan keys, std::span<Outcome> ou
       }
       const Inputs rest = chunks.inputs().from(taken);
       const Inputs inputs = waits ? rest.first(left - 1) : rest;
+      const std::size_t first = chunks.first() + taken;
       const std::size_t before = record.total();
-      const batch::RunEnd end = with_table<NoLocks>(*state, [&](auto& table) {
-        return run(table, *state, inputs, limits, chunks.first() + taken, record);
-      });
+      const batch::RunEnd end = with_table<NoLocks>(
+          *state, [&](auto& table) { return run(table, *state, inputs, limits, first, record); });
       state->size += record.total() - before;
       taken += end.taken;
       if (waits) state->patience.waits(due ? end.taken - end.present : end.refused);
