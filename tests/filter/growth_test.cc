@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <memory_resource>
 #include <random>
 
 #include "lib/filter/sizing.h"
@@ -277,70 +276,6 @@ TEST(Growth, ACopyTooManyMayDoubleTheFilterAndNoMore) {
     ConcurrentFilter concurrent(options);
     fill(concurrent, concurrent.capacity());
   }
-}
-
-// Memory for one filter, and for none after it.
-class OnceMemory : public std::pmr::memory_resource {
- public:
-  std::size_t refused = 0;
-
- private:
-  void* do_allocate(std::size_t bytes, std::size_t alignment) override {
-    if (std::exchange(given_, true)) {
-      ++refused;
-      throw std::bad_alloc();
-    }
-    return std::pmr::new_delete_resource()->allocate(bytes, alignment);
-  }
-  void do_deallocate(void* memory, std::size_t bytes, std::size_t alignment) override {
-    std::pmr::new_delete_resource()->deallocate(memory, bytes, alignment);
-  }
-  [[nodiscard]] bool do_is_equal(const memory_resource& other) const noexcept override {
-    return this == &other;
-  }
-  bool given_ = false;
-};
-
-// Growth that is refused is tried again before the same keys, whether these come singly or in
-// batches: after the capacity, and where keys find no room before it. Of the keys some are copies
-// too many, and with insert_unique some are present, which need no growth.
-template <typename F>
-void expect_equal_waits(std::uint64_t capacity, const std::vector<Hash>& keys, bool unique) {
-  OnceMemory single_memory, batch_memory;
-  const auto made = [&](OnceMemory& memory) {
-    return F({.capacity = capacity, .bits = 8, .max_capacity = 8 * capacity, .memory = &memory});
-  };
-  F single = made(single_memory), batched = made(batch_memory);
-  std::vector<Outcome> outcomes(keys.size());
-  std::mt19937_64 random(3);
-  for (std::size_t at = 0; at < keys.size();) {
-    const std::size_t count = std::min<std::size_t>(1 + random() % 7000, keys.size() - at);
-    const auto batch = std::span(keys).subspan(at, count);
-    const auto out = std::span(outcomes).subspan(at, count);
-    (void)(unique ? batched.insert_unique(batch, out) : batched.insert(batch, out));
-    for (std::size_t i = 0; i < count; ++i) {
-      const Inserted one = unique ? single.insert_unique(batch[i]) : single.insert(batch[i]);
-      ASSERT_EQ(one.outcome, out[i]) << at + i;
-    }
-    at += count;
-    ASSERT_EQ(batch_memory.refused, single_memory.refused) << at;
-  }
-  EXPECT_EQ(batched.size(), single.size());
-  EXPECT_GE(single_memory.refused, 2u);
-}
-
-TEST(Growth, RefusedMemoryCountsTheSameInBatches) {
-  // A key in four is one of those that have all copies they can have, or are present.
-  std::vector<Hash> keys(100'000);
-  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = hash_key(i % 4 == 0 ? 0 : i, 7);
-  for (const bool unique : {false, true}) {
-    expect_equal_waits<Filter>(5'000, keys, unique);
-    expect_equal_waits<ConcurrentFilter>(5'000, keys, unique);
-  }
-  // Only one block's keys: they find no room long before the capacity.
-  std::vector<Hash> crowded(70'000);
-  for (std::size_t i = 0; i < crowded.size(); ++i) crowded[i] = Hash{i * 0x10001};
-  expect_equal_waits<Filter>(100'000, crowded, false);
 }
 
 // In a child process with limited memory: both throw, and the filter is unchanged.

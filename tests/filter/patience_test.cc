@@ -2,6 +2,8 @@
 // a full filter cannot take.
 #include <gtest/gtest.h>
 
+#include <random>
+
 #include "nestline/concurrent_filter.h"
 #include "tests/filter/accounted_memory.h"
 #include "tests/support/keys_of_kinds.h"
@@ -87,6 +89,50 @@ TEST(Memory, WaitsOnWhileKeysFindRoom) {
   expect_to_wait_on<Filter>(kAsBatch);
   expect_to_wait_on<ConcurrentFilter>(kOneByOne);
   expect_to_wait_on<ConcurrentFilter>(kAsBatch);
+}
+
+// Growth that is refused is tried again before the same keys, whether these come singly or in
+// batches: after the capacity, and where keys find no room before it. Of the keys some are copies
+// too many, and with insert_unique some are present, which need no growth.
+template <typename F>
+void expect_equal_waits(std::uint64_t capacity, const std::vector<Hash>& keys, bool unique) {
+  Zeroed single_memory, batch_memory;
+  const auto made = [&](Zeroed& memory) {
+    F filter({.capacity = capacity, .bits = 8, .max_capacity = 8 * capacity, .memory = &memory});
+    memory.set_most(memory.out());
+    return filter;
+  };
+  F single = made(single_memory), batched = made(batch_memory);
+  std::vector<Outcome> outcomes(keys.size());
+  std::mt19937_64 random(3);
+  for (std::size_t at = 0; at < keys.size();) {
+    const std::size_t count = std::min<std::size_t>(1 + random() % 7000, keys.size() - at);
+    const auto batch = std::span(keys).subspan(at, count);
+    const auto out = std::span(outcomes).subspan(at, count);
+    (void)(unique ? batched.insert_unique(batch, out) : batched.insert(batch, out));
+    for (std::size_t i = 0; i < count; ++i) {
+      const Inserted one = unique ? single.insert_unique(batch[i]) : single.insert(batch[i]);
+      ASSERT_EQ(one.outcome, out[i]) << at + i;
+    }
+    at += count;
+    ASSERT_EQ(batch_memory.refused(), single_memory.refused()) << at;
+  }
+  EXPECT_EQ(batched.size(), single.size());
+  EXPECT_GE(single_memory.refused(), 2u);
+}
+
+TEST(Memory, AskedForBeforeTheSameKeysByBatches) {
+  // A key in four is one of those that have all copies they can have, or are present.
+  std::vector<Hash> keys(100'000);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = hash_key(i % 4 == 0 ? 0 : i, 7);
+  for (const bool unique : {false, true}) {
+    expect_equal_waits<Filter>(5'000, keys, unique);
+    expect_equal_waits<ConcurrentFilter>(5'000, keys, unique);
+  }
+  // Only one block's keys: they find no room long before the capacity.
+  std::vector<Hash> crowded(70'000);
+  for (std::size_t i = 0; i < crowded.size(); ++i) crowded[i] = Hash{std::uint64_t{i} << 36};
+  expect_equal_waits<Filter>(100'000, crowded, false);
 }
 
 }  // namespace
