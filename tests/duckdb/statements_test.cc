@@ -183,7 +183,7 @@ TEST_F(DuckdbTest, HandlesLastUntilOthersNeedTheirRoom) {
   EXPECT_NE(error.find("call nestline_open again"), error.npos) << error;
   sql.run("SET VARIABLE h = (SELECT nestline_open(nestline_build(i)) FROM range(1000) r(i))");
   EXPECT_EQ(sql.number("SELECT nestline_limits(1000, NULL).filters"), 1000);
-  EXPECT_EQ(sql.number("SELECT count(*) FROM (SELECT nestline_open(b) AS b FROM f)"), 300);
+  EXPECT_EQ(sql.number("SELECT sum(octet_length(nestline_open(b)))::BIGINT FROM f"), 3600);
   EXPECT_EQ(sql.number(found), 1000);
   EXPECT_EQ(sql.number("SELECT nestline_limits(NULL, 1000000).bytes"), 1000000);
   EXPECT_LE(sql.number("SELECT nestline_limits(NULL, NULL).open_bytes"), 1000000);
