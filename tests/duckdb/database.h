@@ -33,12 +33,6 @@ class Result {
     return text == nullptr ? "" : text;
   }
   [[nodiscard]] std::int64_t number() { return duckdb_value_int64(&result_, 0, 0); }
-  [[nodiscard]] std::string text() {
-    char* const value = duckdb_value_varchar(&result_, 0, 0);
-    const std::string copy = value;
-    duckdb_free(value);
-    return copy;
-  }
   [[nodiscard]] bool is_null() { return duckdb_value_is_null(&result_, 0, 0); }
   [[nodiscard]] Blob blob() {
     const duckdb_blob value = duckdb_value_blob(&result_, 0, 0);
@@ -99,11 +93,6 @@ class Connection {
     Result all = result(sql, parameters);
     throw_error(all, sql);
     return all.blob();
-  }
-  std::string text(const std::string& sql) {
-    Result all = result(sql);
-    throw_error(all, sql);
-    return all.text();
   }
   std::string error(const std::string& sql, std::initializer_list<Parameter> parameters = {}) {
     return result(sql, parameters).error();

@@ -58,6 +58,18 @@ test('values bound by a program', async () => {
   await assert.rejects(one('SELECT nestline_build(0.5::DOUBLE)'), /FLOAT and DOUBLE are no keys/);
 });
 
+test('a constant filter in a prepared statement stays open', async () => {
+  const blob = await one('SELECT nestline_build(7)::VARCHAR');
+  const prepared = await connection.prepare(
+    `SELECT nestline_may_contain(nestline_open('${blob}'::BLOB), i) FROM range(7, 8) t(i)`);
+  const found = async () => (await prepared.runAndReadAll()).getRows()[0][0];
+  assert.strictEqual(await found(), true);
+  await one('SELECT nestline_limits(5, NULL)');
+  await one('SELECT sum(octet_length(nestline_open(f))) FROM (SELECT nestline_build(i) f FROM range(99) t(i) GROUP BY i)');
+  await one('SELECT nestline_limits(4096, NULL)');
+  assert.strictEqual(await found(), true);
+});
+
 test('files of the command', { skip: !NESTLINE_COMMAND }, async () => {
   const words = ['one', 'gr\u00fc\u00df', '42'];
   const file = path.join(folder, 'words.nest');

@@ -176,27 +176,14 @@ TEST_F(DuckdbTest, HandlesLastUntilOthersNeedTheirRoom) {
   EXPECT_EQ(sql.number(found), 1000);  // blobs took it from no handle
   EXPECT_EQ(sql.number("SELECT nestline_limits(NULL, NULL).open_filters"), 5);
 
-  // A constant, a prepared statement, a parameter.
-  const Blob blob = sql.blob("SELECT b FROM f WHERE i = 7");
-  sql.run(
-      "PREPARE p AS SELECT count(*) FROM range(300) r(i) WHERE nestline_may_contain("
-      "nestline_open((SELECT b FROM f WHERE i = 7)), i)");
-  sql.run("PREPARE c AS SELECT nestline_may_contain(nestline_open('" +
-          sql.text("SELECT b::VARCHAR FROM f WHERE i = 7") + "'::BLOB), 7)::INT");
-  const auto before = sql.number("EXECUTE p");
-  EXPECT_EQ(sql.number("EXECUTE c"), 1);
   EXPECT_EQ(sql.number("SELECT count(*) FROM (SELECT i, nestline_open(b) AS b FROM f ORDER BY i) "
                        "WHERE octet_length(b) = 12"),
             300);
-  EXPECT_EQ(sql.number("EXECUTE p"), before);
-  EXPECT_EQ(sql.number("EXECUTE c"), 1);
-  EXPECT_EQ(sql.number("SELECT nestline_may_contain(nestline_open(?), 7)::INT", {blob}), 1);
-
   const std::string error = sql.error(found);
   EXPECT_NE(error.find("call nestline_open again"), error.npos) << error;
   sql.run("SET VARIABLE h = (SELECT nestline_open(nestline_build(i)) FROM range(1000) r(i))");
   EXPECT_EQ(sql.number("SELECT nestline_limits(1000, NULL).filters"), 1000);
-  EXPECT_EQ(sql.number("SELECT count(*) FROM (SELECT nestline_open(b) AS b FROM f)"), 300);
+  EXPECT_EQ(sql.number("SELECT sum(octet_length(nestline_open(b)))::BIGINT FROM f"), 3600);
   EXPECT_EQ(sql.number(found), 1000);
   EXPECT_EQ(sql.number("SELECT nestline_limits(NULL, 1000000).bytes"), 1000000);
   EXPECT_LE(sql.number("SELECT nestline_limits(NULL, NULL).open_bytes"), 1000000);
