@@ -47,7 +47,8 @@ std::chrono::milliseconds duration_of(py::handle object, const char* name) {
 std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun) {
   const KeyBatch batch(object, 0, noun);
   std::vector<std::uint64_t> numbers(batch.size());
-  batch.each_piece([&](KeySpan piece, std::size_t first) {
+  const Released released(batch.size());
+  batch.each_piece(released, [&](KeySpan piece, std::size_t first) {
     piece.visit([&](auto span) {
       if constexpr (IntegerKey<typename decltype(span)::value_type>) {
         std::ranges::transform(span, numbers.begin() + static_cast<std::ptrdiff_t>(first),
@@ -65,6 +66,12 @@ std::filesystem::path path_of(py::handle object) {
   }
   const auto path = py::reinterpret_steal<py::bytes>(bytes);
   return std::filesystem::path(static_cast<std::string>(path));
+}
+
+py::object path_as_text(std::string_view path) {
+  return object_from([&] {
+    return PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
+  });
 }
 
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,

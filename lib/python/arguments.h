@@ -35,6 +35,7 @@ Choice named(const char* argument, const std::string& text,
 }
 
 std::filesystem::path path_of(py::handle object);
+py::object path_as_text(std::string_view path);
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
                    py::handle max_capacity, py::handle seed, py::handle load);
 

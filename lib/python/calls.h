@@ -48,12 +48,14 @@ py::object answer(Held& held, py::handle keys, const py::object& out, Answers::K
   const Answers answers(batch, out, kind);
   if constexpr (kPieces) {
     const Released released(batch.size());
-    batch.each_piece([&](KeySpan piece, std::size_t first) {
+    batch.each_piece(released, [&](KeySpan piece, std::size_t first) {
       operation(*filter, piece, answers.bytes().subspan(first, piece.size()));
     });
   } else {
     const Released released;
-    operation(*filter, batch.whole(), answers.bytes());
+    batch.each_request(released, [&](KeySpan piece, std::size_t first) {
+      operation(*filter, piece, answers.bytes().subspan(first, piece.size()));
+    });
   }
   return answers.array();
 }
@@ -166,11 +168,11 @@ py::object select(Held& held, py::handle keys, const py::object& selection) {
       found += here;
     };
     if (selection.is_none()) {
-      batch.each_piece([&](KeySpan piece, std::size_t first) {
+      batch.each_piece(released, [&](KeySpan piece, std::size_t first) {
         look(piece, first, [](std::size_t i) { return static_cast<std::uint32_t>(i); });
       });
     } else {
-      batch.each_piece(wanted, [&](KeySpan piece, std::size_t first) {
+      batch.each_piece(released, wanted, [&](KeySpan piece, std::size_t first) {
         look(piece, first, [&](std::size_t i) { return wanted[i]; });
       });
     }

@@ -68,7 +68,7 @@ void upload(PyCluster& held, py::handle content, bool merge) {
   }
   KeyBatch batch(content, filter->seed());
   const Released released;
-  filter->upload(batch.whole(), how);
+  filter->upload(batch.whole(released), how);
 }
 
 void merge_on_servers(PyCluster& held, PyCluster& other) {

@@ -347,7 +347,8 @@ False
             : "tick " + std::to_string(filter->now()) + ", ";
     return "<nestline.ExpiringFilter: " + window + figures_of(*filter) + ">";
   });
-  module.attr("load_expiring") = type.attr("load");  // the name of version 0.1
+  old_name(module, "load_expiring", "ExpiringFilter.load", &load_from, py::arg("path"),
+           py::arg("window") = py::none(), py::arg("elapsed") = 0);
 }
 
 }  // namespace nestline::inline v0_2::python

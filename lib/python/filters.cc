@@ -39,7 +39,7 @@ std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, con
       capacity.is_none() ? py::int_(std::max<std::size_t>(batch.size(), 1)) : capacity;
   const Options options = options_of(room, fpr, bits, max_capacity, seed, load);
   const Released released;
-  const KeySpan all = batch.whole();
+  const KeySpan all = batch.whole(released);
   return boxed(parallel ? parallel::build(options, all) : Filter::build(options, all));
 }
 
@@ -53,7 +53,8 @@ Verify verify_of(const std::string& verify) {
 }
 
 std::unique_ptr<PyMappedFilter> mapped(py::handle file, const std::string& verify) {
-  const std::filesystem::path path = std::filesystem::absolute(path_of(file));
+  std::filesystem::path path = path_of(file);
+  if (!path.empty()) path = std::filesystem::absolute(path);
   const Verify how = verify_of(verify);
   const Released released;
   return std::make_unique<PyMappedFilter>(MappedFilter::open(path, how), path.string(), verify);
@@ -71,15 +72,13 @@ std::unique_ptr<PyMappedFilter> view_of(py::handle data, const std::string& veri
 
 void end_view(PyMappedFilter& held) { held.end(); }
 
-py::object path_as_text(const std::string& path) {
-  if (path.empty()) return py::none();
-  return py::reinterpret_steal<py::object>(
-      PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
+py::object path_in(const PyMappedFilter& held) {
+  return held.path().empty() ? py::none() : path_as_text(held.path());
 }
 
 py::object place_of(PyMappedFilter& held) {
   if (held.path().empty()) throw py::type_error("a view has no file: pickle its snapshot()");
-  return py::make_tuple(path_as_text(held.path()), held.verify());
+  return py::make_tuple(path_in(held), held.verify());
 }
 std::unique_ptr<PyMappedFilter> mapped_at(const py::object& place) {
   const auto [path, verify] = pair_in(place, "not the state of a MappedFilter");
@@ -221,7 +220,7 @@ same file share its memory. Ends with close(), or at the end of a with block.
 verify: when blocks are checked against their checksums: "lazily", when they are
 first needed, so that a damaged one never denies a key; "all", at once; "none".
 
->>> save(Filter.build(["a", "b"], fpr=0.0001), "words.nest")
+>>> Filter.build(["a", "b"], fpr=0.0001).save("words.nest")
 >>> with MappedFilter("words.nest") as filter:
 ...     filter.may_contain(["a", "c"])
 array([ True, False])
@@ -257,9 +256,7 @@ they are kept until close() or the end of the object.
   method(type, "snapshot", &unlocked<&snapshot_from<MappedFilter>, false, PyMappedFilter>,
          "A Filter with a copy of the content. Checks everything.");
   bind_end<&end_view>(type, "Ends the mapping. Later calls are a ValueError.");
-  type.def_property_readonly(
-      "path", [](const PyMappedFilter& held) { return path_as_text(held.path()); },
-      "The file's path; None of a view.");
+  type.def_property_readonly("path", &path_in, "The file's path; None of a view.");
   // What never changes is its own copy, as of a str.
   bind_state<nullptr, &place_of, &mapped_at>(type);
   type.def("__repr__", [](PyMappedFilter& held) {
@@ -300,11 +297,11 @@ True
 >>> bytes_for(1000, fpr=0.01) == Filter(1000, fpr=0.01).memory_bytes
 True
 )");
-  // The names of version 0.1.
-  module.attr("load") = module.attr("Filter").attr("load");
-  module.def(
-      "save", [](const py::object& filter, const py::object& path) { filter.attr("save")(path); },
-      py::arg("filter"), py::arg("path"), "The same as filter.save(path).");
+  old_name(module, "load", "Filter.load", &opened<Filter>, py::arg("path"));
+  void (*const save)(py::handle, py::handle) = [](py::handle filter, py::handle path) {
+    filter.attr("save")(path);
+  };
+  old_name(module, "save", "filter.save", save, py::arg("filter"), py::arg("path"));
 }
 
 }  // namespace nestline::inline v0_2::python

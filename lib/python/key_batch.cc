@@ -237,8 +237,7 @@ class ListReader {
 };
 
 [[noreturn]] void refuse_array(const std::string& type, const Wanted& wanted) {
-  throw py::type_error("an array of type '" + type + "' has no " +
-                       (wanted.kind == Wanted::Kind::keys ? "key" : wanted.noun) + "s: " +
+  throw py::type_error("an array of type '" + type + "' has no " + wanted.plural() + ": " +
                        (wanted.kind == Wanted::Kind::keys
                             ? "keys are integers, or strings of NumPy's types S and U"
                             : wanted.rule()));
@@ -272,10 +271,12 @@ KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed, const char* noun) {
     read_list(keep_, wanted);
   } else if (is_one_key(keep_) ||
              !(PyObject_CheckBuffer(keep_.ptr()) != 0 || attribute_of(keep_, "__array__"))) {
+    const PyTypeObject* const type = Py_TYPE(keep_.ptr());
     throw py::type_error(
-        wanted.noun + "s are an array, a list or a tuple" +
+        wanted.plural() + " are an array, a list or a tuple" +
         (wanted.only_integers() ? "" : ", a nestline.StringArray or a nestline.Hash of an array") +
-        ", not " + Py_TYPE(keep_.ptr())->tp_name);
+        ", not " + type->tp_name +
+        (type->tp_iter == nullptr ? "" : ": give list(" + wanted.plural() + ")"));
   } else {
     read_array(wanted);
   }
@@ -283,6 +284,7 @@ KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed, const char* noun) {
 
 void KeyBatch::use_strings(const StringArray& strings, std::uint64_t seed) {
   size_ = strings.size();
+  std::ranges::copy(strings.memory(), std::back_inserter(read_));
   source_ = string_source(seed, [own = &strings](std::size_t i) { return own->string(i); });
   hashes_ = true;
 }
@@ -305,6 +307,7 @@ void KeyBatch::read_list(py::handle keys, const Wanted& wanted) {
     __builtin_prefetch(items[std::min(i + kAhead, size_ - 1)]);
     const auto item = py::reinterpret_borrow<py::object>(items[i]);
     numbers_[i] = reader.number(item.ptr(), i);
+    if (i % kPiece == kPiece - 1) run_signal_handlers();
   }
   hashes_ = reader.are_hashes();
   direct_ = span_of(numbers_);
@@ -323,13 +326,13 @@ void KeyBatch::read_array(const Wanted& wanted) {
     return;  // no keys, whatever they would be
   }
   if (dimensions == 0)
-    throw py::type_error(wanted.noun + "s are an array of one dimension, or a list");
+    throw py::type_error(wanted.plural() + " are an array of one dimension, or a list");
   if (dimensions.value_or(1) != 1) {
-    throw std::invalid_argument(wanted.noun + "s have one dimension: use array.ravel()");
+    throw std::invalid_argument(wanted.plural() + " have one dimension: use array.ravel()");
   }
   const Py_buffer& view = buffer_.emplace(keep_, PyBUF_RECORDS_RO).view();
   if (view.ndim != 1)
-    throw py::type_error(wanted.noun + "s are an array of one dimension, or a list");
+    throw py::type_error(wanted.plural() + " are an array of one dimension, or a list");
   const ItemType type = ItemType::of(view);
   if (type.code == 'O') {
     const py::list list(keep_);
@@ -341,6 +344,11 @@ void KeyBatch::read_array(const Wanted& wanted) {
   const auto width = static_cast<std::size_t>(view.itemsize);
   const Items items{static_cast<const char*>(view.buf),
                     view.strides == nullptr ? view.itemsize : view.strides[0]};
+  if (size_ != 0) {
+    const std::ptrdiff_t span = static_cast<std::ptrdiff_t>(size_ - 1) * items.apart;
+    read_.emplace_back(items.begin + std::min<std::ptrdiff_t>(span, 0),
+                       static_cast<std::size_t>(std::abs(span)) + width);
+  }
   if (type.is_integer() && (!hashes || width == sizeof(Hash))) {
     hashes_ = hashes;
     const bool together = items.apart == view.itemsize || size_ <= 1;
@@ -368,10 +376,12 @@ KeySpan KeyBatch::span_of(std::span<const std::uint64_t> numbers) const {
   return items_in<Hash>(reinterpret_cast<const char*>(numbers.data()), numbers.size());
 }
 
-KeySpan KeyBatch::whole() {
+KeySpan KeyBatch::whole(const Released& released) {
   if (source_ != nullptr) {
     numbers_.resize(size_);
-    source_->convert(0, numbers_);
+    for_pieces(size_, kPiece, released, [&](std::size_t first, std::size_t size) {
+      source_->convert(first, std::span(numbers_).subspan(first, size));
+    });
     direct_ = span_of(numbers_);
     source_ = nullptr;
   }
@@ -393,16 +403,11 @@ void KeyBatch::gather(std::span<const std::uint32_t> positions, std::uint64_t* t
 }
 
 bool KeyBatch::overlaps(const void* memory, std::size_t bytes) const {
-  if (!buffer_ || bytes == 0 || size_ == 0) return false;
-  const Py_buffer& view = buffer_->view();
-  const auto* const begin = static_cast<const char*>(view.buf);
-  const std::ptrdiff_t span = static_cast<std::ptrdiff_t>(size_ - 1) *
-                              (view.strides == nullptr ? view.itemsize : view.strides[0]);
-  const char* const first = begin + std::min<std::ptrdiff_t>(span, 0);
-  const char* const last = begin + std::max<std::ptrdiff_t>(span, 0) + view.itemsize;
-  const auto* const other = static_cast<const char*>(memory);
+  const auto* const begin = static_cast<const char*>(memory);
   const std::less<const char*> before;
-  return before(first, other + bytes) && before(other, last);
+  return bytes != 0 && std::ranges::any_of(read_, [&](std::string_view read) {
+           return before(read.data(), begin + bytes) && before(begin, read.data() + read.size());
+         });
 }
 
 }  // namespace nestline::inline v0_2::python

@@ -58,7 +58,7 @@ Hashes hash_of(py::handle keys, py::handle seed_argument) {
   std::uint64_t* const to = hashes.mutable_data();
   {
     const Released released;
-    batch.each_piece([&](KeySpan piece, std::size_t first) {
+    batch.each_piece(released, [&](KeySpan piece, std::size_t first) {
       piece.visit([&](auto span) {
         for (std::size_t i = 0; i < span.size(); ++i) to[first + i] = hash_key(span[i], seed).value;
       });

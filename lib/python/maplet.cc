@@ -48,7 +48,7 @@ py::object insert_pairs(PyMaplet& held, py::handle keys, py::handle values, cons
   const Answers answers(batch, out, kind_of(outcomes));
   {
     const Released released(batch.size());
-    batch.each_piece([&](KeySpan piece, std::size_t first) {
+    batch.each_piece(released, [&](KeySpan piece, std::size_t first) {
       const auto to = answers.bytes().subspan(first, piece.size());
       (void)maplet->insert(piece, all.subspan(first, piece.size()), Answers::as_outcomes(to));
       show(to, outcomes);
@@ -73,18 +73,13 @@ py::object candidates(PyMaplet& held, py::handle keys) {
     std::vector<std::uint32_t> piece_first;
     std::vector<std::uint64_t> piece_values;
     first_of.reserve(batch.size() + 1);
-    // Cut further, since a maplet counts candidates in 32 bits.
-    constexpr std::size_t kMax = std::size_t{1} << 20;
-    batch.each_piece([&](KeySpan piece, std::size_t) {
-      for (std::size_t at = 0; at < piece.size(); at += kMax) {
-        maplet->find(piece.subspan(at, std::min(kMax, piece.size() - at)), piece_first,
-                     piece_values);
-        const std::uint64_t before = values.size();
-        for (std::size_t i = 1; i < piece_first.size(); ++i) {
-          first_of.push_back(before + piece_first[i]);
-        }
-        values.insert(values.end(), piece_values.begin(), piece_values.end());
+    batch.each_piece(released, [&](KeySpan piece, std::size_t) {
+      maplet->find(piece, piece_first, piece_values);
+      const std::uint64_t before = values.size();
+      for (std::size_t i = 1; i < piece_first.size(); ++i) {
+        first_of.push_back(before + piece_first[i]);
       }
+      values.insert(values.end(), piece_values.begin(), piece_values.end());
     });
   }
   const auto array = [](const std::vector<std::uint64_t>& numbers) {
@@ -172,7 +167,7 @@ True
     return py::str("<nestline.Maplet: {} pairs, load {:.3f}, false candidates {:.2g}>")
         .format(maplet->size(), maplet->load_factor(), maplet->expected_false_candidates());
   });
-  module.attr("load_maplet") = type.attr("load");  // the name of version 0.1
+  old_name(module, "load_maplet", "Maplet.load", &opened<Maplet>, py::arg("path"));
 }
 
 }  // namespace nestline::inline v0_2::python

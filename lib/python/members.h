@@ -14,6 +14,22 @@ void method(Type& type, const char* name, Function function, const char* doc, Mo
   type.def(name, function, more..., doc);
 }
 
+// A function under its name of version 0.1, which warns. `now`: how to call it.
+template <typename Scope, typename Result, typename... Arguments, typename... More>
+void old_name(Scope& scope, const char* name, const std::string& now,
+              Result (*function)(Arguments...), const More&... more) {
+  const std::string doc = "Deprecated: " + now + " is its name.";
+  scope.def(
+      name,
+      [function, doc](Arguments... arguments) -> Result {
+        if (PyErr_WarnEx(PyExc_DeprecationWarning, doc.c_str(), 1) != 0) {
+          throw py::error_already_set();
+        }
+        return function(arguments...);
+      },
+      more..., doc.c_str());
+}
+
 // For a class whose objects come from functions: what calling it says.
 template <typename Held>
 void made_by(py::class_<Held>& type, const char* what) {

@@ -3,13 +3,14 @@
 // FormatError, StoreError and ClusterError are classes of the module.
 #include <hwy/targets.h>
 
-#include <cstdlib>
+#include <array>
 #include <system_error>
 
 #include "lib/kernels/kernels.h"
 #include "lib/python/arguments.h"
 #include "lib/python/bindings.h"
 #include "lib/python/copies.h"
+#include "lib/python/signatures.h"
 #include "nestline/format_error.h"
 #include "nestline/version.h"
 #ifdef NESTLINE_PYTHON_CLUSTER
@@ -42,7 +43,7 @@ void raise(PyObject* type, const char* what, Attributes&&... attributes) {
   PyErr_SetObject(type, error.ptr());
 }
 
-// what() is "FILE: the system's message".
+// what() is "FILE: the system's message", or of what has no file the message.
 void raise_system_error(const std::system_error& error) {
   const bool has_errno = error.code().category() == std::generic_category() ||
                          error.code().category() == std::system_category();
@@ -50,13 +51,13 @@ void raise_system_error(const std::system_error& error) {
     PyErr_SetString(PyExc_OSError, error.what());
     return;
   }
-  std::string file = error.what();
-  const std::string said = ": " + error.code().message();
-  if (file.size() > said.size() && file.ends_with(said)) file.resize(file.size() - said.size());
-  const py::object made =
-      py::handle(PyExc_OSError)(error.code().value(), error.code().message(),
-                                py::reinterpret_steal<py::object>(PyUnicode_DecodeFSDefaultAndSize(
-                                    file.data(), static_cast<Py_ssize_t>(file.size()))));
+  const std::string message = error.code().message();
+  const std::string_view said = error.what();
+  py::object file = py::none();
+  if (said.ends_with(": " + message)) {
+    file = path_as_text(said.substr(0, said.size() - message.size() - 2));
+  }
+  const py::object made = py::handle(PyExc_OSError)(error.code().value(), message, file);
   PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
 }
 
@@ -100,54 +101,14 @@ void bind_errors(py::module_& module) {
   py::register_exception_translator(&translate);
 }
 
-// What inspect.signature and help() read before the docstring: "insert(self, keys, out=None)".
-std::string signature_of(const py::detail::function_record& record) {
-  std::vector<std::string> parameters;
-  for (const auto& argument : record.args) {
-    if (parameters.size() == record.nargs_pos && !record.has_args) parameters.emplace_back("*");
-    parameters.emplace_back(argument.name);
-    if (argument.value) parameters.back() += "=" + std::string(py::repr(argument.value));
-  }
-  if (parameters.empty() && record.is_method) parameters.emplace_back("self");
-  if (record.has_args) parameters.emplace_back("*args");
-  if (record.has_kwargs) parameters.emplace_back("**kwargs");
-  std::string text = record.name + std::string("(");
-  for (const std::string& parameter : parameters) {
-    text += (text.back() == '(' ? "" : ", ") + parameter;
-  }
-  return text + ")\n--\n\n";
-}
-
-void sign(py::handle owner) {
-  for (const auto& [name, value] : py::dict(owner.attr("__dict__"))) {
-    const py::object member = py::getattr(owner, name);
-    PyObject* const function = PyInstanceMethod_Check(member.ptr())
-                                   ? PyInstanceMethod_GET_FUNCTION(member.ptr())
-                                   : member.ptr();
-    if (!PyCFunction_Check(function)) continue;
-    const py::handle self = PyCFunction_GET_SELF(function);
-    if (!self || !PyCapsule_CheckExact(self.ptr())) continue;
-    const auto capsule = py::reinterpret_borrow<py::capsule>(self);
-    const py::detail::function_record& record = *capsule.get_pointer<py::detail::function_record>();
-    const std::string doc = record.def->ml_doc == nullptr ? "" : record.def->ml_doc;
-    // pybind11 frees it.
-    std::free(const_cast<char*>(record.def->ml_doc));
-    record.def->ml_doc = strdup((signature_of(record) + doc).c_str());
-  }
-}
-
-}  // namespace
-}  // namespace nestline::inline v0_2::python
-
-PYBIND11_MODULE(_nestline, module) {
-  using namespace nestline::python;
-  pybind11::options options;
+void fill(py::module_ module) {
+  py::options options;
   options.disable_function_signatures();  // sign() gives them in another form
   guard_base();
   module.doc() = "The compiled part of nestline.";
   module.attr("__version__") = NESTLINE_VERSION_STRING;
   module.def(
-      "target", [] { return hwy::TargetName(nestline::kernels_for(8).target); },
+      "target", [] { return hwy::TargetName(kernels_for(8).target); },
       "The instruction set that batches use on this processor.");
   bind_errors(module);
   bind_keys(module);
@@ -161,13 +122,46 @@ PYBIND11_MODULE(_nestline, module) {
   bind_cluster(module);
 #endif
   // What users see, also in tracebacks and pickles, is the package.
-  for (const auto& [name, value] : module.attr("__dict__").cast<pybind11::dict>()) {
+  for (const auto& [name, value] : module.attr("__dict__").cast<py::dict>()) {
     if (!PyType_Check(value.ptr())) continue;
-    pybind11::setattr(value, "__module__", pybind11::str("nestline"));
+    py::setattr(value, "__module__", py::str("nestline"));
     if (PyObject_HasAttrString(value.ptr(), "__cause__") != 0) continue;  // an error
     bind_reduction(value);
     sign(value);
   }
   sign(module);
   bind_outcome(module);
+}
+
+// One module for the process, since pybind11 has one set of classes: a second import gets it again.
+PyObject* create(PyObject* spec, PyModuleDef* /*definition*/) {
+  static PyObject* module = nullptr;  // lives as long as the interpreter
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "nestline can be imported in the main interpreter only, and this is a "
+                    "subinterpreter; for mod_wsgi set WSGIApplicationGroup %{GLOBAL}");
+    return nullptr;
+  }
+  if (module == nullptr) {
+    try {
+      py::object made = object_from(
+          [&] { return PyModule_NewObject(py::str(py::handle(spec).attr("name")).ptr()); });
+      fill(py::reinterpret_borrow<py::module_>(made));
+      module = made.release().ptr();
+    }
+    PYBIND11_CATCH_INIT_EXCEPTIONS
+  }
+  return py::handle(module).inc_ref().ptr();
+}
+
+}  // namespace
+}  // namespace nestline::inline v0_2::python
+
+// Without pybind11's macro, which would wait for ever in a subinterpreter.
+extern "C" PYBIND11_EXPORT PyObject* PyInit__nestline() {
+  static std::array<PyModuleDef_Slot, 2> slots = {
+      {{Py_mod_create, reinterpret_cast<void*>(&nestline::python::create)}, {0, nullptr}}};
+  static PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_nestline", nullptr, 0,      nullptr,
+                                   slots.data(),          nullptr,     nullptr, nullptr};
+  return PyModuleDef_Init(&definition);
 }

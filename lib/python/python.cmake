@@ -21,6 +21,7 @@ add_library(
   python/keys.cc
   python/maplet.cc
   python/module.cc
+  python/signatures.cc
   ${all_objects})
 target_compile_features(nestline_python PRIVATE cxx_std_20)
 target_include_directories(nestline_python PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)

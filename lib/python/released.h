@@ -40,6 +40,11 @@ py::object object_from(Work&& work) {
   return py::reinterpret_steal<py::object>(made);
 }
 
+// Runs the handlers of signals that have come, such as that of Ctrl-C. Throws their error.
+inline void run_signal_handlers() {
+  if (in_python([] { return PyErr_CheckSignals(); }) != 0) throw py::error_already_set();
+}
+
 inline py::object attribute_of(py::handle object, py::handle name) {
   PyObject* const found = in_python([&] { return PyObject_GetAttr(object.ptr(), name.ptr()); });
   if (found == nullptr) PyErr_Clear();
@@ -72,12 +77,25 @@ class Released {
     return work();
   }
 
+  // Between two pieces of the work, for handlers of signals to run: takes the lock, but only some
+  // time after the last call, since another thread may keep it for 5 ms. Throws their error.
+  void let_signals_in() const {
+    constexpr std::chrono::milliseconds kApart(50);
+    if (state_ == nullptr) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (last_look_ == std::chrono::steady_clock::time_point()) last_look_ = now;
+    if (now - last_look_ < kApart) return;
+    call([] { run_signal_handlers(); });
+    last_look_ = now;
+  }
+
  private:
   void take() const {
     in_python([&] { PyEval_RestoreThread(state_); });
   }
 
   PyThreadState* state_;
+  mutable std::chrono::steady_clock::time_point last_look_;
 };
 
 }  // namespace nestline::inline v0_2::python

@@ -111,9 +111,11 @@ void write(PyStore& held, const py::object& changes) {
 template <auto make>
 py::iterator iterate(PyStore& held) {
   std::vector<Record> records;
-  with_store(held, [&](Store& store) {
-    store.for_each(
-        [&](std::string_view key, std::string_view value) { records.emplace_back(key, value); });
+  with_store(held, [&](Store& store, const Released& released) {
+    store.for_each([&](std::string_view key, std::string_view value) {
+      released.let_signals_in();
+      records.emplace_back(key, value);
+    });
   });
   py::list list(records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
@@ -199,7 +201,8 @@ void bind_records(py::class_<PyStore>& type) {
            "The same as store[key] = value.");
   type.def("insert_unique", &of_pair<&Store::insert_unique>, py::arg("key"), py::arg("value"),
            "The same only if the key is not there; False if it is.");
-  type.attr("insert") = type.attr("insert_unique");  // the name of version 0.1
+  old_name(type, "insert", "insert_unique", &of_pair<&Store::insert_unique>, py::arg("key"),
+           py::arg("value"));
   type.def("erase", &of_key<&Store::erase>, py::arg("key"),
            "Removes the key. False: it was not there.");
   type.def("get_many", &get_many, py::arg("keys"),

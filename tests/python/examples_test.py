@@ -54,6 +54,7 @@ PRINT = {
     "strings": "[ True False]\n[ True False]\n[False  True]\nTrue\n",
     "threads": "2000000 2000000\n",
     "expiring": "handle order 17\nhandle order 18\n[ True  True False]\nTrue False\nTrue 0\nFalse\n",
+    "maplet": "b'1912' None\n[1 0 1] [18  0]\n[27]\n",
     "store": "Ada False\n[None, b'Bob'] 1\n",
 }
 

@@ -54,10 +54,13 @@ def test_copies_are_alike_and_apart(kind, make, tmp_path, monkeypatch):
 def test_files(kind, tmp_path):
     one, path = made(kind), tmp_path / "one.nest"
     assert one.save(path) is None and path.read_bytes() == one.to_bytes()
-    assert nestline.save(one, path) is None and path.read_bytes() == one.to_bytes()
+    with pytest.warns(DeprecationWarning, match="filter.save is its name"):
+        assert nestline.save(one, path) is None and path.read_bytes() == one.to_bytes()
+    if kind in OLD_NAMES:
+        with pytest.warns(DeprecationWarning, match=f"{kind.__name__}.load is its name"):
+            assert OLD_NAMES[kind](path).to_bytes() == one.to_bytes()
     for name in (str(path), os.fsencode(path), path):
         assert kind.load(name).to_bytes() == one.to_bytes()
-        assert OLD_NAMES.get(kind, kind.load)(name).to_bytes() == one.to_bytes()
     for type in (bytes, bytearray, memoryview):
         assert kind.from_bytes(type(one.to_bytes())).to_bytes() == one.to_bytes()
     for other in OLD_NAMES.keys() - {nestline.Filter if kind is nestline.ConcurrentFilter else kind}:
@@ -74,6 +77,17 @@ def test_files(kind, tmp_path):
         one.save(tmp_path)
     with pytest.raises(TypeError):
         kind.load(5.5)
+
+
+def test_an_error_of_the_system_names_the_file_as_it_was_given():
+    calls = [nestline.MappedFilter, nestline.MappedFilter.open, nestline.Filter(10).save]
+    calls += [kind.load for kind in IN_MEMORY]
+    if hasattr(nestline, "Store"):
+        calls += [nestline.Store, lambda path: nestline.Store(path, read_only=True)]
+    for call in calls:
+        with pytest.raises(OSError) as caught:
+            call("")
+        assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, ""), call
 
 
 @pytest.fixture
@@ -275,7 +289,7 @@ def test_an_object_without_content_gives_errors_only(kind):
     calls += [lambda: repr(bare), lambda: len(bare), lambda: 5 in bare, lambda: bare[0],
               lambda: bare.insert(5), lambda: pickle.dumps(bare), lambda: copy.copy(bare),
               lambda: filter.insert(bare), lambda: filter.insert([bare]),
-              lambda: filter.merge(bare), lambda: nestline.save(bare, "x"),
+              lambda: filter.merge(bare), lambda: bare.save("x"),
               lambda: bare.may_contain([1]), lambda: bare.__exit__()]
     for call in calls:
         try:

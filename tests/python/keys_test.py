@@ -204,6 +204,25 @@ def test_what_is_no_key_is_a_type_error(bad):
     assert len(filter) == 1
 
 
+def test_what_can_be_made_a_list_is_told_so():
+    filter, maplet = filter_of([1]), nestline.Maplet(10)
+    many = [range(3), {1, 2}, frozenset([1]), {1: 2}, (i for i in [1]), map(int, "12"), iter([1])]
+    for keys in many:
+        for call in (filter.insert, filter.may_contain, filter.select, nestline.Filter.build,
+                     nestline.hash_key, maplet.candidates):
+            with pytest.raises(TypeError, match=r"not [a-z_]+: give list\(keys\)$"):
+                call(keys)
+        with pytest.raises(TypeError, match=r"give list\(values\)$"):
+            maplet.insert([1], keys)
+        with pytest.raises(TypeError, match=r"give list\(positions\)$"):
+            filter.select([1], keys)
+        with pytest.raises(TypeError, match=r"^hashes are .* give list\(hashes\)$"):
+            filter.insert(nestline.Hash(keys))
+        assert nestline.Filter.build(list(keys) or [1]).may_contain([1]).size == 1
+    with pytest.raises(TypeError, match="not float$"):
+        filter.insert(1.5)
+
+
 def test_memory_is_one_key_and_typed_arrays_are_many():
     filter = filter_of([b"ab"])
     memory = mmap.mmap(-1, 2)
@@ -322,6 +341,16 @@ def test_out():
         with pytest.raises(error):
             filter.insert(keys, out=bad)
         assert len(filter) == before
+    offsets, data = np.array([0, 1, 3, 3, 8], np.int32), bytearray(b"abcdefghABCD")
+    strings = nestline.StringArray(offsets, memoryview(data)[:8])
+    bytes_of = np.frombuffer(data, np.uint8)
+    with pytest.raises(ValueError, match="same memory"):
+        filter.may_contain(strings, out=offsets.view(np.uint8)[3:7])
+    for first in range(8):
+        with pytest.raises(ValueError, match="same memory"):
+            filter.insert(strings, out=bytes_of[first : first + 4])
+    assert data == b"abcdefghABCD" and len(filter) == 5_000
+    assert filter.may_contain(strings, out=bytes_of[8:]).tolist() == [0, 0, 0, 0]
     with pytest.raises(TypeError):
         filter.count(keys, out=np.empty(10_000, bool))
     with pytest.raises(TypeError, match="many keys"):

@@ -1,12 +1,16 @@
-"""Threads: batches release the interpreter's lock, and what may not run beside a batch is an error.
+"""Threads, signals and interpreters: batches release the interpreter's lock, what may not run beside
+a batch is an error, and handlers of signals run between the pieces of one.
 
-Nothing here depends on time: the tests repeat until they have seen what they look for.
+Nothing here depends on time: the tests repeat until they have seen what they look for. Only those of
+signals measure processor time, and the calls would take several times the bound.
 """
 
 import array
 import os
+import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import nestline
@@ -124,7 +128,7 @@ filter = nestline.Filter.build(keys)
 shared = nestline.ConcurrentFilter(60_000)
 maplet = nestline.Maplet(60_000)
 seen = nestline.ExpiringFilter(60_000, life=3)
-nestline.save(filter, "f.nest")
+filter.save("f.nest")
 mapped = nestline.MappedFilter("f.nest")
 data = filter.to_bytes()
 was_in = set()
@@ -174,8 +178,8 @@ calls = {
     "unique": lambda: shared.insert_unique(keys), "build": lambda: filter.build(keys),
     "parallel": lambda: filter.build(keys, parallel=True), "copy": filter.copy,
     "hash": lambda: nestline.hash_key(keys), "bytes": filter.to_bytes,
-    "from": lambda: filter.from_bytes(data), "save": lambda: nestline.save(filter, "g.nest"),
-    "load": lambda: nestline.load("f.nest"), "map": lambda: mapped.may_contain(keys),
+    "from": lambda: filter.from_bytes(data), "save": lambda: filter.save("g.nest"),
+    "load": lambda: filter.load("f.nest"), "map": lambda: mapped.may_contain(keys),
     "verify": mapped.verify, "snapshot": shared.snapshot, "merge": lambda: shared.can_merge(shared),
     "grow": lambda: nestline.Filter(100_000).grow(), "candidates": lambda: maplet.candidates(keys),
     "maplet": lambda: maplet.insert(keys, keys % 1000), "expiring": lambda: seen.insert(keys),
@@ -184,7 +188,7 @@ calls = {
     "array": lambda: filter.may_contain(Column()), "typed": lambda: filter.may_contain(Typed()),
     "dated": lambda: filter.may_contain(Dated()),
     "capacity": lambda: nestline.Filter(Sleeps()),
-    "fpr": lambda: nestline.Filter(5, fpr=Sleeps()), "path": lambda: nestline.load(Sleeps()),
+    "fpr": lambda: nestline.Filter(5, fpr=Sleeps()), "path": lambda: filter.load(Sleeps()),
     "value": lambda: maplet.insert(1, Sleeps()),
     "asked": lambda: filter.may_contain(Asked()), "copied": lambda: shared.copy(),
 }
@@ -223,3 +227,112 @@ def test_a_program_may_end_while_daemon_threads_are_at_work(tmp_path, kinds):
     done = subprocess.run([sys.executable, "-c", AT_EXIT, kinds], cwd=tmp_path, capture_output=True,
                           text=True, check=False)
     assert (done.returncode, done.stdout) == (3, "ends\n"), done.stderr
+
+
+class Interrupted(Exception):
+    pass
+
+
+@pytest.fixture
+def interrupt():
+    """Interrupts a call after so much processor time, and looks how soon it ends."""
+
+    def handler(*_):
+        raise Interrupted
+
+    before = signal.signal(signal.SIGPROF, handler)
+
+    def interrupted(call):
+        begin = time.process_time()
+        signal.setitimer(signal.ITIMER_PROF, 0.02)
+        with pytest.raises(Interrupted):
+            call()
+        assert time.process_time() - begin < 1.5
+    yield interrupted
+    signal.setitimer(signal.ITIMER_PROF, 0)
+    signal.signal(signal.SIGPROF, before)
+
+
+@pytest.mark.parametrize("kind", [nestline.Filter, nestline.ConcurrentFilter,
+                                  nestline.ExpiringFilter, nestline.Maplet])
+def test_a_batch_that_a_signal_ends_has_done_the_first_keys(interrupt, kind):
+    keys, values = np.arange(2**24), []
+    if kind is nestline.Maplet:  # whose values are copied before: few long keys, which overlap
+        text = np.random.default_rng(1).bytes(2**20 + 40_000)
+        keys, values = np.ndarray(2**20, "S40000", text, strides=[1]), [np.arange(2**20)]
+    filter, out = kind(len(keys)), np.zeros(len(keys), np.uint8)
+    interrupt(lambda: filter.insert(keys, *values, out=out, outcomes=True))
+    done = np.count_nonzero(out)
+    assert 0 < done < len(keys) and out[:done].all()
+    assert len(filter) == np.count_nonzero(out == nestline.Outcome.stored) > 0.99 * done
+    assert all(keys[i] in filter for i in range(0, done, done // 100 + 1))
+    assert filter.insert("after", *[1 for _ in values])
+
+
+def test_every_batch_can_be_interrupted(interrupt):
+    long = np.broadcast_to(np.array([b"x" * 4000]), 2**24)  # without memory for each
+    filter, maplet = nestline.Filter(10), nestline.Maplet(10)
+    seen, shared = nestline.ExpiringFilter(10), nestline.ConcurrentFilter(10)
+    positions = np.zeros(2**24, np.uint32)
+    for call in (lambda: filter.may_contain(long), lambda: filter.count(long),
+                 lambda: filter.select(long), lambda: filter.select(long, positions),
+                 lambda: filter.erase(long), lambda: shared.may_contain(long),
+                 lambda: filter.insert_unique(long), lambda: seen.left(long),
+                 lambda: maplet.candidates(long), lambda: nestline.hash_key(long),
+                 lambda: nestline.Filter.build(long), lambda: filter.insert(["x" * 10**5] * 2**18)):
+        interrupt(call)
+
+
+def test_a_handler_that_throws_nothing_stops_no_batch():
+    calls = []
+    filter = nestline.ConcurrentFilter(100)
+
+    def handler(*_):
+        calls.append(filter.insert("handled"))
+
+    before = signal.signal(signal.SIGPROF, handler)
+    signal.setitimer(signal.ITIMER_PROF, 0.01)
+    try:
+        while not calls:
+            assert filter.may_contain(np.broadcast_to(np.array([5], ">u8"), 2**22)).size == 2**22
+    finally:
+        signal.signal(signal.SIGPROF, before)
+    assert calls == [True] and "handled" in filter
+
+
+SUBINTERPRETER = """
+import sys
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+
+def ask_another():
+    other = interpreters.create()
+    interpreters.run_string(other, sys.argv[1])
+    interpreters.destroy(other)
+
+ask_another()
+import nestline
+assert "a" in nestline.Filter.build(["a"])
+ask_another()
+first = nestline.Filter
+for name in [name for name in sys.modules if name.startswith("nestline")]:
+    del sys.modules[name]
+import nestline
+assert nestline.Filter is first and "a" in nestline.Filter.build(["a"])
+"""
+ASK = """
+try:
+    import nestline
+except ImportError as error:
+    print(error, flush=True)
+"""
+
+
+def test_a_subinterpreter_gets_an_import_error():
+    done = subprocess.run([sys.executable, "-c", SUBINTERPRETER, ASK], capture_output=True,
+                          text=True, check=False, timeout=300)
+    said = done.stdout.splitlines()
+    assert done.returncode == 0 and len(said) == 2, done.stdout + done.stderr
+    assert all("main interpreter only" in line and "WSGIApplicationGroup" in line for line in said)

@@ -87,6 +87,50 @@ def test_everything_has_the_signature_of_the_stubs():
     assert "erase(self, keys, out=None)\n" in help
 
 
+def test_a_call_that_does_not_fit_is_told_the_parameters():
+    filter, shared = nestline.Filter(5), nestline.ConcurrentFilter(5)
+    made = "Filter(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95): "
+    insert = "Filter.insert(keys, out=None, *, outcomes=False): "
+    merge = "(other: nestline.{}, copies: str = 'all')"
+    for call, said in (
+        (nestline.Filter, made + "capacity is missing"),
+        (lambda: nestline.Filter(fpr=0.1), made + "capacity is missing"),
+        (lambda: nestline.Filter(5, capactiy=5), made + "there is no argument 'capactiy'"),
+        (lambda: nestline.Filter(5, capacity=5), made + "'capacity' is given twice"),
+        (lambda: nestline.Filter(*range(7)),
+         made + "7 arguments are given by position, and it takes at most 6"),
+        (lambda: filter.insert([1], True, True),
+         insert + "3 arguments are given by position, and it takes at most 2"),
+        (lambda: filter.insert([1], outcome=True), insert + "there is no argument 'outcome'"),
+        (lambda: filter.insert(out=None), insert + "keys is missing"),
+        (lambda: filter.insert([1], outcomes="yes"),
+         "Filter.insert(keys, out = None, *, outcomes: bool = False) does not take "
+         "(list, outcomes=str)"),
+        (lambda: filter.merge(5), "Filter.merge" + merge.format("Filter") + " does not take (int)"),
+        (lambda: shared.merge(5),
+         "ConcurrentFilter.merge" + merge.format("Filter") + " or " +
+         merge.format("ConcurrentFilter") + " does not take (int)"),
+        (lambda: nestline.Filter.insert(5, [1]),
+         "Filter.insert(keys, out = None, *, outcomes: bool = False) does not take (list)"),
+        (lambda: nestline.hash_key(), "hash_key(keys, seed=0): keys is missing"),
+        (lambda: filter.clear(1),
+         "Filter.clear(): 1 arguments are given by position, and it takes at most 0"),
+        (lambda: nestline.MappedFilter("x", 5),
+         "MappedFilter(path, verify: str = 'lazily') does not take (str, int)"),
+    ):
+        with pytest.raises(TypeError) as caught:
+            call()
+        assert str(caught.value) == said
+    # pybind11's word for an argument of any type.
+    functions = [member for value in vars(nestline).values() if inspect.isclass(value)
+                 for member in vars(value).values() if inspect.isroutine(member)]
+    for function in functions:
+        try:
+            function(*[None] * 12)
+        except Exception as error:  # of every kind
+            assert "handle" not in str(error) and "incompatible" not in str(error), function
+
+
 def mypy(folder, *arguments):
     pytest.importorskip("mypy")
     environment = {**os.environ, "MYPYPATH": str(PACKAGE.parent)}
