@@ -215,7 +215,7 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;  ///< size() divided by slots(), 0 to 1.
   /// The false-positive rate at the present load and growth, from the formula in docs/SIZING.md
-  /// with s measured on the blocks (on 4096 of them, evenly spaced, when there are more).
+  /// with s measured on the blocks (on 4096 of them, taken at random, when there are more).
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] int bits() const noexcept;            ///< Fingerprint width: 8, 9, 10, 12 or 16.
   [[nodiscard]] std::uint64_t seed() const noexcept;  ///< The seed given in Options.

@@ -108,6 +108,7 @@ class Guard {
     } catch (const FormatError&) {
       return false;
     }
+    forget_list();
     state_ = State::filtering;
     return true;
   }
@@ -124,9 +125,7 @@ class Guard {
       const auto locks = lock_all();
       expect_new("fill");
       if (filter_.size() != 0) filter_.clear();  // what a fill that failed has left
-      listed_.clear();
-      list_size_ = 0;
-      taken_.clear();
+      forget_list();
       auto result = begin();
       state_ = State::filling;
       return result;
@@ -248,6 +247,12 @@ class Guard {
     if (state_ == State::passing) return;
     throw std::logic_error(std::string("Guard::") + what +
                            ": the guard knows its keys or is learning them: make a new guard.");
+  }
+  // What a fill that failed has left beside the filter.
+  void forget_list() {
+    listed_.clear();
+    list_size_ = 0;
+    taken_.clear();
   }
   // Whether tokens count now. Before fill begins they do not, since it begins with none.
   [[nodiscard]] bool counts() const noexcept {

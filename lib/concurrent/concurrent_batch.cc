@@ -14,20 +14,22 @@ batch::RunEnd insert_some(State& state, const Inputs& inputs, std::size_t first,
   const Tried tried = state.write([&]<class Locks>(Blocks& table, Locks) {
     end = {};
     const bool growing = table.grows_by_itself();
-    const bool waiting = table.patience.is_waiting();
+    const std::uint64_t left = table.patience.left();
+    const bool waiting = growing && left != 0;
     Tried run{.growth = table.view.geometry.growth};
     const std::int64_t allowed = growing ? state.keys.allowed() : 0;
     const std::uint64_t room = growing
                                    ? static_cast<std::uint64_t>(std::max<std::int64_t>(allowed, 0))
                                    : ~std::uint64_t{0};
     const batch::RunLimits limits{room, growing && !waiting};
+    const Inputs some = waiting ? inputs.first(left) : inputs;
     const std::size_t before = record.total();
     end = with_table<Locks>(table, [&](auto& blocks) {
-      return insert_run(blocks, std::as_const(table), inputs, limits, first, record);
+      return insert_run(blocks, std::as_const(table), some, limits, first, record);
     });
     const std::size_t stored = record.total() - before;
     if (end.taken != 0) state.keys.add<Locks>(static_cast<std::int64_t>(stored));
-    if (growing && waiting) table.patience.waits(end.taken - end.present - stored);
+    if (waiting) table.patience.waits(end.refused);
     run.full = end.full;
     run.due = end.full || end.due;
     return std::optional(run);

@@ -1,5 +1,6 @@
 #include "lib/file/file_format.h"
 
+#include "lib/filter/sizing.h"
 #include "lib/place/little_endian.h"
 #include "nestline/format_error.h"
 
@@ -38,7 +39,6 @@ constexpr std::size_t kHeaderChecksumAt = kHeaderBytes - kChecksumBytes;
 
 constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr std::uint32_t kSwappedByteOrder = 0x04030201;
-constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;  // as for Options::capacity
 
 constexpr const char* kCopyAgain = "; copy the file again or restore it";
 constexpr const char* kNotOurs = "; the file was not written by nestline, build it again";
@@ -94,13 +94,8 @@ std::optional<Flaw> identify(std::span<const std::byte> start) {
   return std::nullopt;
 }
 
-// How errors name what a file holds, and what loads it. In the order of Kind.
-struct Words {
-  const char* name;
-  const char* load;
-};
-constexpr std::array<Words, 3> kWords = {
-    {{"a filter", "load"}, {"a maplet", "load_maplet"}, {"an expiring filter", "load_expiring"}}};
+// How errors name what a file holds. In the order of Kind.
+constexpr std::array<const char*, 3> kNames = {"a filter", "a maplet", "an expiring filter"};
 
 std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t stated,
                                  std::optional<std::uint64_t> file_bytes) {
@@ -166,8 +161,21 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
     return Flaw{kCapacityAt, "the capacity, " + to_string(header.capacity) + ", is not in 1 to " +
                                  to_string(slots) + ", the number of slots"};
   }
-  if (header.max_capacity > kMaxKeys) {
-    return Flaw{kMaxCapacityAt, "the maximal capacity is above 2^53"};
+  // One insert doubles a filter until its capacity is enough for its keys, or at its maximum.
+  if (header.max_capacity > header.capacity) {
+    const std::uint64_t least = least_capacity(header.bits, geometry);
+    const std::uint64_t most = std::min(slots << (max_growth(header.bits) - geometry.growth),
+                                        kMaxBlocks * slots_of(header.bits));
+    if (header.capacity < least) {
+      return Flaw{kCapacityAt, "the capacity, " + to_string(header.capacity) + ", is below " +
+                                   to_string(least) +
+                                   ", the least of a filter that grows by itself"};
+    }
+    if (header.max_capacity > most) {
+      return Flaw{kMaxCapacityAt, "the maximal capacity, " + to_string(header.max_capacity) +
+                                      ", is above " + to_string(most) +
+                                      ", the number of slots after all doublings"};
+    }
   }
   if (kind == Kind::expiring) {
     if (header.life == 0 || header.life > kMaxLife) {
@@ -237,10 +245,9 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
   header.bits =
       bits <= static_cast<std::uint32_t>(expiring_layout(12)) ? static_cast<int>(bits) : 0;
   if (const Kind found = kind_of(header.bits); found != kind) {
-    const auto [name, loader] = kWords[static_cast<std::size_t>(found)];
-    return Flaw{kBitsAt, std::string("this is ") + name + " and not " +
-                             kWords[static_cast<std::size_t>(kind)].name + ": load it with " +
-                             loader};
+    const std::string name = kNames[static_cast<std::size_t>(found)];
+    return Flaw{kBitsAt, "this is " + name + " and not " + kNames[static_cast<std::size_t>(kind)] +
+                             ": load it as " + name};
   }
   header.geometry.base_blocks = get<std::uint64_t>(start, kBaseBlocksAt);
   header.geometry.growth = get<std::uint32_t>(start, kGrowthAt);

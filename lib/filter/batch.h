@@ -240,6 +240,7 @@ struct RunLimits {
 struct RunEnd {
   std::size_t taken;
   std::size_t present = 0;  // how many of them were there already
+  std::size_t refused = 0;  // how many of them found no room
   bool due = false;         // the filter must grow before the next key is stored
   bool full = false;        // the next key found no room
   bool overtaken = false;   // other writers kept overtaking the next key
@@ -256,7 +257,9 @@ inline constexpr std::uint64_t kLargeBlocks = std::uint64_t{1} << 17;
 template <class AnyTable>
 RunEnd insert_run(AnyTable& table, const Blocks& state, const Inputs& all, const RunLimits& limits,
                   std::size_t first, Record& record) {
-  if (limits.room == 0) return {.taken = 0, .due = true};
+  RunEnd end{};
+  end.due = limits.room == 0;
+  if (end.due) return end;
   const Inputs inputs = all.first(limits.room);
   const auto store =
       state.kernels->of_filter().first_tries<typename AnyTable::Policy>().store_batch;
@@ -273,21 +276,22 @@ RunEnd insert_run(AnyTable& table, const Blocks& state, const Inputs& all, const
       spills = false;
       for (std::size_t at = 0;; ++at) {
         const std::size_t stored = store(state.view.blocks, homes.data() + at, homes.size() - at);
-        const std::size_t taken = groups.first() + i + at + stored;
-        record.add_stored(first + taken - stored, stored);
+        end.taken = groups.first() + i + at + stored;
+        record.add_stored(first + end.taken - stored, stored);
         at += stored;
         if (at == homes.size()) break;
         spills = true;
         const std::optional<Outcome> outcome = table.insert_by_spill(homes[at]);
-        if (!outcome) return {.taken = taken, .overtaken = true};
-        if (*outcome == Outcome::full && limits.stops_when_full) {
-          return {.taken = taken, .full = true};
-        }
-        record.add(first + taken, *outcome);
+        end.overtaken = !outcome;
+        end.full = outcome == Outcome::full && limits.stops_when_full;
+        if (end.overtaken || end.full) return end;
+        record.add(first + end.taken, *outcome);
+        end.refused += *outcome == Outcome::full;
       }
     }
   }
-  return {.taken = inputs.count};
+  end.taken = inputs.count;
+  return end;
 }
 
 // Inserts keys from the front unless they are there already.
@@ -316,6 +320,7 @@ RunEnd insert_unique_run(AnyTable& table, const Blocks& state, const Inputs& inp
       if (end.overtaken || end.full) return end;
       record.add(first + end.taken++, *outcome);
       end.present += *outcome == Outcome::present;
+      end.refused += *outcome == Outcome::full;
       room -= *outcome == Outcome::stored;
     }
   }

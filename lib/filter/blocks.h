@@ -22,6 +22,8 @@ class GrowthPatience {
   // Growing has failed.
   void begin() noexcept { left_ = kKeys; }
   [[nodiscard]] bool is_waiting() const noexcept { return left_ != 0; }
+  // How many keys it still counts.
+  [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
 
   // Counts keys that need growth. False: it is time to try again. Calls of several threads at once
   // may miss some keys: the wait is a little longer.

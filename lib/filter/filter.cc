@@ -34,32 +34,42 @@ Inserted change_or_grow(OwnedBlocks& state, bool adds, Work&& work) {
   });
 }
 
-// Inserts a batch in runs, between which the filter grows.
-template <class Run>
-std::size_t insert_batch(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, Run run) {
+Inserted insert_absent(OwnedBlocks& state, std::uint64_t hash) {
+  return change_or_grow(state, true, [&](const Blocks& now) {
+    return with_table<NoLocks>(
+        now, [&](auto& table) { return table.insert(table.home(hash), {}, true); });
+  });
+}
+
+// Inserts a batch in runs, and by one(hash) each key that needs growth first, or that ends the wait
+// for it: so growth is tried before the same keys as by single inserts.
+template <class Run, class One>
+std::size_t insert_batch(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, Run run,
+                         One one) {
   batch::Record record(outcomes, keys.size());
   for (KeyChunks chunks(keys, state->seed); chunks.next();) {
-    bool due = false;  // to grow before the next key, if that is not there already
     for (std::size_t taken = 0; taken < chunks.inputs().count;) {
-      while (due && try_to_grow(state, 0)) due = state->is_due_to_grow();
       const bool grows = state->grows_by_itself();
-      const bool stops_when_full = grows && !state->patience.is_waiting();
-      // Up to the key before which it would have to grow, unless that has to wait.
-      batch::RunLimits limits{~std::uint64_t{0}, stops_when_full};
-      if (grows && !due) limits.room = state->capacity - std::min(state->capacity, state->size);
-      const Inputs inputs = chunks.inputs().from(taken);
+      const bool due = state->is_due_to_grow();
+      const std::uint64_t left = state->patience.left();
+      const bool waits = grows && left > 1;
+      batch::RunLimits limits{~std::uint64_t{0}, grows && !waits};
+      if (grows && !(due && waits)) {
+        limits.room = state->capacity - std::min(state->capacity, state->size);
+      }
+      const Inputs rest = chunks.inputs().from(taken);
+      const Inputs inputs = waits ? rest.first(left - 1) : rest;
       const std::size_t first = chunks.first() + taken;
       const std::size_t before = record.total();
       const batch::RunEnd end = with_table<NoLocks>(
           *state, [&](auto& table) { return run(table, *state, inputs, limits, first, record); });
-      const std::size_t added = record.total() - before;
-      state->size += added;
+      state->size += record.total() - before;
       taken += end.taken;
-      // Of the keys before it is due, only those need growth that found no room.
-      const std::size_t absent = end.taken - end.present;
-      if (!stops_when_full) state->patience.waits(due ? absent : absent - added);
-      if (end.full) try_to_grow(state, 0);
-      due = end.due;
+      if (waits) state->patience.waits(due ? end.taken - end.present : end.refused);
+      if (!end.due && !end.full) continue;
+      const std::uint64_t hash = chunks.inputs().hash(taken, state->view.secrets);
+      record.add(chunks.first() + taken, one(state, hash).outcome);
+      ++taken;
     }
   }
   return record.total();
@@ -140,10 +150,7 @@ Inserted Filter::insert_one(Hash key) noexcept {
 
 Inserted Filter::insert_unique_one(Hash key) noexcept {
   if (may_contain_one(key)) return {Outcome::present};
-  return change_or_grow(state_, true, [&](const Blocks& now) {
-    return with_table<NoLocks>(
-        now, [&](auto& table) { return table.insert(table.home(key.value), {}, true); });
-  });
+  return insert_absent(state_, key.value);
 }
 
 Inserted Filter::update_one(Hash old_key, Hash new_key) noexcept {
@@ -184,13 +191,15 @@ bool Filter::erase_one(Hash key) noexcept {
 }
 
 std::size_t Filter::insert(KeySpan keys, std::span<Outcome> outcomes) {
-  return insert_batch(state_, keys, outcomes,
-                      [](auto&... run) { return batch::insert_run(run...); });
+  return insert_batch(
+      state_, keys, outcomes, [](auto&... run) { return batch::insert_run(run...); },
+      [](OwnedBlocks& state, std::uint64_t hash) { return insert_further(state, hash, false); });
 }
 
 std::size_t Filter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
-  return insert_batch(state_, keys, outcomes,
-                      [](auto&... run) { return batch::insert_unique_run(run...); });
+  return insert_batch(
+      state_, keys, outcomes, [](auto&... run) { return batch::insert_unique_run(run...); },
+      insert_absent);
 }
 
 std::size_t Filter::erase(KeySpan keys, std::span<std::uint8_t> erased) {

@@ -242,6 +242,15 @@ std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t c
   return std::max(capacity, std::min(2 * capacity, safe_keys(bits, geometry)));
 }
 
+std::uint64_t least_capacity(int bits, const Geometry& geometry) {
+  const auto slots = static_cast<double>(geometry.base_blocks * slots_of(bits));
+  auto capacity = static_cast<std::uint64_t>(kLowestLoad * slots);
+  for (std::uint32_t growth = 1; growth <= geometry.growth; ++growth) {
+    capacity = grown_capacity(bits, {geometry.base_blocks, growth}, capacity);
+  }
+  return capacity;
+}
+
 double second_probe_share(int bits, double load, unsigned growth) {
   // Of filters that turn over: steady from the second lifetime on, within a tenth at 80 to 93 %.
   if (is_expiring(bits)) {

@@ -44,6 +44,8 @@ std::uint64_t safe_keys(int bits, const Geometry& geometry);
 
 // The capacity after a doubling to `geometry`: twice `capacity` as far as that is safe, never less.
 std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t capacity);
+// The lowest capacity of a filter of any kind with this geometry: it began with half of its slots.
+std::uint64_t least_capacity(int bits, const Geometry& geometry);
 // Share of absent keys that need a second block, filled by inserts to `load` at each doubling.
 double second_probe_share(int bits, double load, unsigned growth);
 // The false-positive rate at a load, `second_probes` being that share, after `growth` doublings,

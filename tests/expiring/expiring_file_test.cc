@@ -376,21 +376,21 @@ TEST_F(ExpiringFileTest, KindsAreToldApart) {
   save(ExpiringFilter({.capacity = 100}), folder_ / "expiring");
   const std::string expiring = "this is an expiring filter and not ";
   EXPECT_EQ(cause_of([&] { (void)Filter::load(folder_ / "expiring"); }),
-            expiring + "a filter: load it with load_expiring");
+            expiring + "a filter: load it as an expiring filter");
   EXPECT_EQ(cause_of([&] { (void)MappedFilter::open(folder_ / "expiring"); }),
-            expiring + "a filter: load it with load_expiring");
+            expiring + "a filter: load it as an expiring filter");
   EXPECT_EQ(cause_of([&] { (void)Maplet::load(folder_ / "expiring"); }),
-            expiring + "a maplet: load it with load_expiring");
+            expiring + "a maplet: load it as an expiring filter");
   EXPECT_EQ(cause_of([&] { (void)MappedMaplet::open(folder_ / "expiring"); }),
-            expiring + "a maplet: load it with load_expiring");
+            expiring + "a maplet: load it as an expiring filter");
   EXPECT_EQ(cause_of([&] { (void)ExpiringFilter::load(folder_ / "filter"); }),
-            "this is a filter and not an expiring filter: load it with load");
+            "this is a filter and not an expiring filter: load it as a filter");
   EXPECT_EQ(cause_of([&] { (void)ExpiringFilter::load(folder_ / "maplet"); }),
-            "this is a maplet and not an expiring filter: load it with load_maplet");
+            "this is a maplet and not an expiring filter: load it as a maplet");
   EXPECT_EQ(cause_of([&] { (void)MappedExpiringFilter::open(folder_ / "filter"); }),
-            "this is a filter and not an expiring filter: load it with load");
+            "this is a filter and not an expiring filter: load it as a filter");
   EXPECT_EQ(cause_of([&] { (void)MappedExpiringFilter::open(folder_ / "maplet"); }),
-            "this is a maplet and not an expiring filter: load it with load_maplet");
+            "this is a maplet and not an expiring filter: load it as a maplet");
 }
 
 }  // namespace

@@ -1,12 +1,17 @@
 // The file format: the golden files are read as before, and a wrong file is refused with a cause
 // that says what is wrong. io_test.cc tests files on disks.
+#include "lib/file/file_format.h"
+
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <ctime>
 #include <memory>
+#include <random>
 #include <string>
 #include <type_traits>
 
+#include "lib/filter/sizing.h"
 #include "nestline/io.h"
 #include "tests/file/format_tools.h"
 #include "tests/file/golden.h"
@@ -45,7 +50,7 @@ void expect_refusal(const Bytes& bytes, std::uint64_t offset, const std::string&
 
 // A whole file of two blocks with some keys.
 Bytes small_file(std::uint32_t bits = 8) {
-  Filter filter = Filter::load(make_empty_file({bits, 2, 0, 99, 0, 50, 0}));
+  Filter filter = Filter::load(make_empty_file({bits, 2, 0, 99, 0, 60, 0}));
   for (std::uint64_t key = 0; key < 40; ++key) EXPECT_TRUE(filter.insert(key));
   return to_bytes(filter);
 }
@@ -255,7 +260,8 @@ TEST(Hostile, FieldsOutOfRangeAreRefused) {
       {kKeysAt, ~std::uint64_t{0}, 8, kKeysAt, "but has only 120 slots"},
       {kCapacityAt, 0, 8, kCapacityAt, "capacity, 0, is not in 1 to 120"},
       {kCapacityAt, 121, 8, kCapacityAt, "capacity, 121, is not in 1 to 120"},
-      {kMaxCapacityAt, (std::uint64_t{1} << 53) + 1, 8, kMaxCapacityAt, "above 2^53"},
+      {kMaxCapacityAt, 1921, 8, kMaxCapacityAt, "maximal capacity, 1921, is above 1920"},
+      {kMaxCapacityAt, ~std::uint64_t{0}, 8, kMaxCapacityAt, "is above 1920"},
       {kLengthAt, 0, 8, kLengthAt, "it says it is 0 bytes long, but 2 blocks make 4240"},
       {kLengthAt, ~std::uint64_t{0}, 8, kLengthAt, "but 2 blocks make 4240"},
       {kBaseBlocksAt, 3, 8, kLengthAt, "but 3 blocks make 4304"},
@@ -326,10 +332,62 @@ TEST(Hostile, BlocksThatNoFilterHasAreRefused) {
                  "a fingerprint's low byte is 0");
 }
 
+// What one insert may double at most follows from the capacities, of which those that no filter has
+// are refused. Every filter that can be made has others.
+TEST(Hostile, CapacitiesThatNoFilterHas) {
+  const auto flaw_of = [](int bits, const Geometry& geometry, std::uint64_t capacity,
+                          std::uint64_t most) {
+    return check_fields({{bits, geometry, 0, capacity, most}}, kind_of(bits));
+  };
+  for (const int bits : {8, 9, 10, 12, 16, kMapletBits}) {
+    for (const std::uint64_t bases : {64, 100, 5000}) {
+      const Geometry geometry{bases, 0};
+      const std::uint64_t least = bases * slots_of(bits) / 2;
+      const std::uint64_t most = (bases * slots_of(bits)) << max_growth(bits);
+      EXPECT_EQ(flaw_of(bits, geometry, least, most), std::nullopt);
+      EXPECT_EQ(flaw_of(bits, geometry, least - 1, most).value().offset, kCapacityAt);
+      EXPECT_EQ(flaw_of(bits, geometry, least, most + 1).value().offset, kMaxCapacityAt);
+      EXPECT_EQ(flaw_of(bits, geometry, 1, 0), std::nullopt);
+    }
+  }
+  for (const int bits : {expiring_layout(8), expiring_layout(12)}) {
+    const std::uint64_t slots = 8 * slots_of(bits);
+    const FileHeader header{{bits, {8, 0}, 0, slots, slots + 1, 14}};
+    EXPECT_EQ(check_fields(header, Kind::expiring).value().offset, kMaxCapacityAt);
+  }
+  std::mt19937_64 random(1);
+  const auto below = [&](std::uint64_t end) { return random() % end; };
+  for (int i = 0; i < 1'000; ++i) {
+    const std::uint64_t capacity = 1 + below(std::uint64_t{1} << below(20));
+    const std::uint64_t most = capacity << below(13);
+    const bool is_maplet = below(4) == 0;
+    Options options{.capacity = capacity, .max_capacity = most};
+    if (below(2) == 0) options.bits = kFilterWidths[below(kFilterWidths.size())];
+    if (below(2) == 0) options.fpr = std::exp2(-1.0 - static_cast<double>(below(14)));
+    options.load = 0.5 + static_cast<double>(below(46)) / 100;
+    std::optional<Size> size;
+    try {
+      size = is_maplet ? decide_maplet_size(capacity, most) : decide_size(options);
+    } catch (const std::invalid_argument&) {
+      continue;  // there is no such filter
+    }
+    Shape shape = size->shape(0);
+    while (true) {
+      ASSERT_EQ(flaw_of(shape.bits, shape.geometry, shape.capacity, shape.max_capacity),
+                std::nullopt)
+          << capacity << ' ' << most << ' ' << options.bits << ' ' << options.fpr;
+      if (shape.geometry.growth == max_growth(shape.bits)) break;
+      ++shape.geometry.growth;
+      if (shape.geometry.blocks() > kMaxBlocks) break;
+      shape.capacity = grown_capacity(shape.bits, shape.geometry, shape.capacity);
+    }
+  }
+}
+
 TEST(Hostile, GrownFiltersHoldEachKeyInItsOwnBlock) {
   for (const std::uint32_t bits : {8u, 12u, 16u}) {
     const std::uint32_t most = bits - 4;
-    Filter filter = Filter::load(make_empty_file({bits, 3, most, 5, 0, 60, 1000}));
+    Filter filter = Filter::load(make_empty_file({bits, 3, most, 5, 0, 60, 0}));
     for (std::uint64_t key = 0; key < 60; ++key) ASSERT_TRUE(filter.insert(key)) << key;
     const Bytes file = to_bytes(filter);
     EXPECT_EQ(to_bytes(Filter::load(file)), file);

@@ -79,7 +79,9 @@ class Reader:
         self.blocks = self.bases << self.growth
         slots = self.blocks * self.lanes * self.lane_slots
         expect(self.keys <= slots and 1 <= self.capacity <= slots, "keys or capacity")
-        expect(self.max_capacity <= 1 << 53, "maximal capacity")
+        doublings = 0 if self.expires else self.width - 4 - self.growth
+        most = min(slots << doublings, slots // self.blocks << 40)
+        expect(self.max_capacity <= max(self.capacity, most), "maximal capacity")
         unused = [(80, 4088)]
         marks = 0
         if self.expires:

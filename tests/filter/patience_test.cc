@@ -2,6 +2,9 @@
 // a full filter cannot take.
 #include <gtest/gtest.h>
 
+#include <random>
+
+#include "lib/filter/blocks.h"
 #include "nestline/concurrent_filter.h"
 #include "tests/filter/accounted_memory.h"
 #include "tests/support/keys_of_kinds.h"
@@ -87,6 +90,60 @@ TEST(Memory, WaitsOnWhileKeysFindRoom) {
   expect_to_wait_on<Filter>(kAsBatch);
   expect_to_wait_on<ConcurrentFilter>(kOneByOne);
   expect_to_wait_on<ConcurrentFilter>(kAsBatch);
+}
+
+// Growth that is refused is tried again before the same keys, whether these come singly or in
+// batches: the waits are equal after each batch.
+void expect_equal_waits(std::uint64_t capacity, const std::vector<Hash>& keys, bool unique) {
+  Zeroed single_memory, batch_memory;
+  const auto made = [&](Zeroed& memory) {
+    Filter filter(
+        {.capacity = capacity, .bits = 8, .max_capacity = 8 * capacity, .memory = &memory});
+    memory.set_most(memory.out());
+    return filter;
+  };
+  Filter single = made(single_memory), batched = made(batch_memory);
+  const auto left = [](const Filter& filter) {
+    return FilterAccess::blocks(filter).patience.left();
+  };
+  std::vector<Outcome> outcomes(keys.size());
+  std::mt19937_64 random(3);
+  for (std::size_t at = 0; at < keys.size();) {
+    const std::size_t count = std::min<std::size_t>(1 + random() % 5000, keys.size() - at);
+    const auto batch = std::span(keys).subspan(at, count);
+    const auto out = std::span(outcomes).subspan(at, count);
+    (void)(unique ? batched.insert_unique(batch, out) : batched.insert(batch, out));
+    for (std::size_t i = 0; i < count; ++i) {
+      const Inserted one = unique ? single.insert_unique(batch[i]) : single.insert(batch[i]);
+      ASSERT_EQ(one.outcome, out[i]) << at + i;
+    }
+    at += count;
+    ASSERT_EQ(batch_memory.refused(), single_memory.refused()) << at;
+    ASSERT_EQ(left(batched), left(single)) << at;
+  }
+  EXPECT_GE(single_memory.refused(), 1u);
+  // Below the capacity again, copies too many need no growth.
+  for (std::size_t i = 1; i < 500; ++i) {
+    if (outcomes[i] != Outcome::stored) continue;
+    ASSERT_TRUE(single.erase(keys[i]) && batched.erase(keys[i]));
+  }
+  const std::vector<Hash> more(100, Hash{77});
+  (void)batched.insert(more);
+  for (const Hash each : more) (void)single.insert(each);
+  EXPECT_EQ(left(batched), left(single));
+  EXPECT_EQ(batched.size(), single.size());
+}
+
+TEST(Memory, AskedForBeforeTheSameKeysByBatches) {
+  // One key in four has all copies that it can have, or is present.
+  std::vector<Hash> keys(8'000);
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = hash_key(i % 4 == 0 ? 0 : i, 7);
+  expect_equal_waits(5'000, keys, false);
+  expect_equal_waits(5'000, keys, true);
+  // A whole wait after the capacity, of copies too many.
+  std::vector<Hash> copies(75'000, Hash{5});
+  for (std::size_t i = 0; i < 5'200; ++i) copies[i] = hash_key(i, 7);
+  expect_equal_waits(5'000, copies, false);
 }
 
 }  // namespace

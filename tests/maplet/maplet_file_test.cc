@@ -100,13 +100,13 @@ TEST_F(MapletFileTest, FiltersAndMapletsAreToldApart) {
     return std::string(error_of<FormatError>(call).value().cause);
   };
   EXPECT_EQ(cause([&] { (void)Filter::load(folder_ / "maplet"); }),
-            "this is a maplet and not a filter: load it with load_maplet");
+            "this is a maplet and not a filter: load it as a maplet");
   EXPECT_EQ(cause([&] { (void)MappedFilter::open(folder_ / "maplet"); }),
-            "this is a maplet and not a filter: load it with load_maplet");
+            "this is a maplet and not a filter: load it as a maplet");
   EXPECT_EQ(cause([&] { (void)Maplet::load(folder_ / "filter"); }),
-            "this is a filter and not a maplet: load it with load");
+            "this is a filter and not a maplet: load it as a filter");
   EXPECT_EQ(cause([&] { (void)MappedMaplet::open(folder_ / "filter"); }),
-            "this is a filter and not a maplet: load it with load");
+            "this is a filter and not a maplet: load it as a filter");
 }
 
 TEST_F(MapletFileTest, RefusesEveryFlippedByte) {
