@@ -124,6 +124,7 @@ class NESTLINE_EXPORT ClusterFilter {
   /// Opens one that exists. Throws ClusterError when there is none.
   [[nodiscard]] static ClusterFilter open(const ClusterOptions& cluster, std::string_view name);
   /// Removes descriptor and parts, also of a killed create() or upload(). False: there were none.
+  /// Where the descriptor was lost it looks for parts among all keys, with SCAN.
   static bool remove(const ClusterOptions& cluster, std::string_view name);
   ClusterFilter(ClusterFilter&& other) noexcept;
   ClusterFilter& operator=(ClusterFilter&& other) noexcept;

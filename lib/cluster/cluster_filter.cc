@@ -70,10 +70,20 @@ bool survey_parts(Session& session, ClusterStats& stats) {
 
 constexpr std::size_t kPartsOfPrimary = 4;  // at least
 
+constexpr char kTaken[] = "the name is taken; choose another, or remove that filter first";
+
 // The name belongs to whoever sets its first field.
+void claim_name(Session& session) {
+  Request request =
+      session.about_all(encode_command({"HSETNX", session.name(), "format", kFormat}));
+  request.changes = true;
+  if (session.run(request).reply.integer == 1) return;
+  session.client().forget();
+  session.fail(session.label(), kTaken);
+}
+
 void take_name(Session& session, std::uint32_t parts) {
-  const std::string taken = "the name is taken; choose another, or remove that filter first";
-  if (session.look().exists) session.fail(session.label(), taken);
+  if (session.look().exists) session.fail(session.label(), kTaken);
   const std::size_t primaries = session.client().primaries().size();
   if (primaries > 1 && parts < kPartsOfPrimary * primaries) {
     throw std::invalid_argument(
@@ -81,13 +91,7 @@ void take_name(Session& session, std::uint32_t parts) {
         std::to_string(kPartsOfPrimary * primaries) +
         " parts, so that all of them have about as many; not " + std::to_string(parts));
   }
-  Request request =
-      session.about_all(encode_command({"HSETNX", session.name(), "format", kFormat}));
-  request.changes = true;
-  if (session.run(request).reply.integer != 1) {
-    session.client().forget();
-    session.fail(session.label(), taken);
-  }
+  claim_name(session);
 }
 
 // On an answer that is an error, takes away what was made and throws.
@@ -95,9 +99,17 @@ void reserve_parts(Session& session) {
   const Descriptor& descriptor = session.descriptor();
   const redis::Settings settings = part_settings(descriptor, descriptor.capacity);
   std::vector<Request> requests = session.about_parts([&](std::uint32_t part) {
-    return encode_command({"CF.RESERVE", session.key_of(part), std::to_string(settings.capacity),
-                           "EXPANSION", std::to_string(settings.expansion), "ERROR",
-                           text_of(settings.error), "SEED", std::to_string(settings.seed)});
+    std::vector<std::string> command = {"CF.RESERVE",
+                                        session.key_of(part),
+                                        std::to_string(settings.capacity),
+                                        "EXPANSION",
+                                        std::to_string(settings.expansion),
+                                        "ERROR",
+                                        text_of(settings.error),
+                                        "SEED",
+                                        std::to_string(settings.seed)};
+    if (settings.all_widths) command.insert(command.end(), {"WIDTHS", "5"});
+    return encode_command(command);
   });
   for (Request& request : requests) request.changes = true;
   const std::vector<Answer> answers = session.client().run(requests);
@@ -114,11 +126,48 @@ void reserve_parts(Session& session) {
   session.client().forget();
   const auto part = static_cast<std::uint32_t>(refused - answers.begin());
   if (refused->reply.text == "ERR item exists") {
-    session.fail(session.label_of(part), "a key of this name is there, but no logical filter '" +
-                                             session.name() + "'; delete the keys " +
-                                             session.name() + ":{p*, or choose another name");
+    session.fail(session.label_of(part),
+                 "a key of this name is there, but no logical filter '" + session.name() +
+                     "'. Take it away with remove() or `nestline cluster drop`, or choose another "
+                     "name");
   }
   session.refuse(session.label_of(part), *refused);
+}
+
+// The keys that are parts by their names and types, on all nodes. O(all keys).
+std::vector<std::string> find_parts(Session& session) {
+  std::string pattern;
+  for (const char c : session.name()) {
+    if (std::string_view("*?[]^-\\").find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  pattern += ":{p*";
+  std::vector<std::string> found;
+  for (const Address& node : std::vector(session.client().primaries())) {
+    std::string cursor = "0";
+    do {
+      Request request = session.about_all(
+          encode_command({"SCAN", cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "MBbloomCF"}));
+      request.node = node;
+      const Answer answer = session.run(request);
+      const std::vector<Reply>& pair = answer.reply.elements;
+      if (pair.size() != 2 || !pair[1].is_array()) session.refuse(session.label(), answer);
+      for (const Reply& key : pair[1].elements) found.push_back(key.text);
+      cursor = pair[0].text;
+    } while (cursor != "0");
+  }
+  return found;
+}
+
+void unlink(Session& session, std::span<const std::string> keys) {
+  std::vector<Request> requests;
+  for (const std::string& key : keys) {
+    requests.push_back(session.about_all(encode_command({"UNLINK", key})));
+    requests.back().slot = slot_of(key);
+  }
+  for (const Answer& answer : session.client().run(requests)) {
+    if (!answer.reply.is_integer()) session.refuse(session.label(), answer);
+  }
 }
 
 }  // namespace
@@ -189,13 +238,14 @@ ClusterFilter ClusterFilter::open(const ClusterOptions& cluster, std::string_vie
   return ClusterFilter(std::move(state));
 }
 
+// Without a descriptor, or a number of parts in it, SCAN finds the parts.
+//
 // First the descriptor stops naming a content, so that no upload can end well any more; then the
 // parts go, and at last the descriptor. So a next call can go on if this one is killed.
 bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name) {
   cluster::Session session(cluster, name);
   const cluster::FoundDescriptor found = session.look();
-  if (!found.exists) return false;
-  if (!found.has_format) {
+  if (found.exists && !found.has_format) {
     session.fail(session.label(),
                  found.format.empty()
                      ? "the key of this name is something else; it stays"
@@ -207,6 +257,11 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
         {"HSET", name, "state", "removing", cluster::left_field(found.descriptor.epoch), "0"});
     session.run({"HDEL", name, "epoch"});
     for (const std::uint64_t epoch : session.look().left) cluster::unlink_parts(session, epoch);
+  } else {
+    const std::vector<std::string> parts = cluster::find_parts(session);
+    if (parts.empty() && !found.exists) return false;
+    if (!found.exists) cluster::claim_name(session);  // so that nobody makes one meanwhile
+    cluster::unlink(session, parts);
   }
   session.run({"DEL", name});
   return true;

@@ -37,7 +37,8 @@ constexpr const char* kMergeFooter =
     "Exit status: 0 done, 2 error. After an error, some parts may have been merged.";
 
 constexpr const char* kDropFooter =
-    "Removes the filter, and what a create or push left that was ended in the middle.\n"
+    "Removes the filter, and what a create or push left that was ended in the middle. Where only\n"
+    "parts are left, they are looked for among all keys of the servers.\n"
     "Exit status: 0 done, 1 there was nothing to remove, 2 error.";
 
 struct ClusterCreate : InCluster {

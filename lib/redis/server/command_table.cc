@@ -91,7 +91,8 @@ using Keys = std::array<KeySpec, 3>;
 Keys looked_up = {keys(kKeyReadOnly | kKeyAccess, 1, 0)};
 Keys inserted = {keys(kKeyReadWrite | kKeyInsert, 1, 0)};
 Keys deleted = {keys(kKeyReadWrite | kKeyDelete, 1, 0)};
-Keys updated = {keys(kKeyReadWrite | kKeyUpdate, 1, 0)};
+Keys changed = {keys(kKeyReadWrite | kKeyUpdate, 1, 0)};
+Keys updated_or_looked_up = {keys(kKeyReadWrite | kKeyAccess | kKeyUpdate, 1, 0)};
 Keys added_or_looked_up = {keys(kKeyReadWrite | kKeyAccess | kKeyInsert, 1, 0)};
 Keys deleted_or_looked_up = {keys(kKeyReadWrite | kKeyAccess | kKeyDelete, 1, 0)};
 Keys merged = {keys(kKeyReadWrite | kKeyInsert, 1, 0), keys(kKeyReadOnly | kKeyAccess, 2, -1)};
@@ -116,11 +117,11 @@ constexpr char kPerPiece[] = "O(m), m bytes of the piece";
 const Entry kEntries[] = {
     {"cf.reserve", entry<reserve>, "write deny-oom", -3, inserted, reserve_arguments,
      "Creates an empty filter for a number of items", "O(1)"},
-    {"cf.add", entry<add>, "write deny-oom", -3, inserted, add_arguments,
+    {"cf.add", entry<add>, "write deny-oom", -3, added_or_looked_up, add_arguments,
      "Adds one copy of an item; creates the filter if there is none", kPerItem},
     {"cf.addnx", entry<add_unique>, "write deny-oom", -3, added_or_looked_up, add_arguments,
      "Adds an item unless it seems to be there; creates the filter if there is none", kPerItem},
-    {"cf.insert", entry<insert>, "write deny-oom", -4, inserted, insert_arguments,
+    {"cf.insert", entry<insert>, "write deny-oom", -4, added_or_looked_up, insert_arguments,
      "Adds items; creates the filter if there is none, unless NOCREATE", kPerItems},
     {"cf.insertnx", entry<insert_unique>, "write deny-oom", -4, added_or_looked_up,
      insert_arguments,
@@ -140,7 +141,7 @@ const Entry kEntries[] = {
      "Returns a bit for each hash: whether its item may be in the filter", kPerHashes},
     {"cf.mcounth", entry<count_hashes>, "readonly fast", 3, looked_up, key_hashes,
      "Returns a byte for each hash: how many copies may be in the filter", kPerHashes},
-    {"cf.maddh", entry<add_hashes>, "write deny-oom", 3, inserted, key_hashes,
+    {"cf.maddh", entry<add_hashes>, "write deny-oom", 3, added_or_looked_up, key_hashes,
      "Adds the items of hashes to a filter; returns a bit for each", kPerHashes},
     {"cf.maddnxh", entry<add_unique_hashes>, "write deny-oom", 3, added_or_looked_up, key_hashes,
      "Adds the items of hashes that do not seem to be there; returns a bit for each", kPerHashes},
@@ -148,11 +149,11 @@ const Entry kEntries[] = {
      "Removes one copy of each hash's item; all must have been added", kPerHashes},
     {"cf.clear", entry<clear>, "write", 2, deleted, key_only,
      "Removes all items and keeps the filter", kPerMemory},
-    {"cf.update", entry<update>, "write deny-oom fast", 4, updated, update_arguments,
+    {"cf.update", entry<update>, "write deny-oom fast", 4, updated_or_looked_up, update_arguments,
      "Replaces one copy of an item that was added by another item", kPerItem},
     {"cf.merge", entry<merge>, "write deny-oom", -3, merged, merge_arguments,
      "Adds everything in the sources to the destination", kPerMemory},
-    {"cf.compact", entry<compact>, "write", 2, updated, key_only,
+    {"cf.compact", entry<compact>, "write", 2, changed, key_only,
      "Unites filters into a few that are nearly full", kPerMemory},
     {"cf.info", entry<info>, "readonly fast", -2, looked_up, info_arguments,
      "Returns sizes, counts and settings of a filter", kPerItem},
@@ -162,7 +163,7 @@ const Entry kEntries[] = {
      "Returns the next piece of a filter's content", kPerPiece},
     {"cf.loadchunk", entry<load_chunk>, "write deny-oom", 4, inserted, load_arguments,
      "Loads a piece that CF.SCANDUMP returned", kPerPiece},
-    {"cf.advance", entry<advance>, "write", -3, updated, advance_arguments,
+    {"cf.advance", entry<advance>, "write", -3, changed, advance_arguments,
      "Moves the time of a filter with a window on to a tick", kPerMemory},
 };
 

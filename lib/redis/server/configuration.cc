@@ -31,16 +31,17 @@ constexpr std::array<Setting, 9> kSettings = {{
     {"cf-huge-pages", &Configuration::huge_pages, 0, 1},
 }};
 
-// Sets it, or returns why not.
+// Why the value is not between these, if it is not.
+std::optional<std::string> refusal(const Setting& setting, long long value, long long least,
+                                   long long most) {
+  if (value >= least && value <= most) return std::nullopt;
+  return std::string("Value for `") + setting.name + "` must be in the range [" +
+         std::to_string(least) + ", " + std::to_string(most) + "]";
+}
+
+// Sets it, or returns why not: in its widest range, whatever the others are.
 std::optional<std::string> set(const Setting& setting, long long value) {
-  const bool is_size = setting.member == &Configuration::initial_size;
-  const long long least = is_size ? 2 * current.bucket_size : setting.least;
-  const bool is_bucket_size = setting.member == &Configuration::bucket_size;
-  const long long most = is_bucket_size ? most_bucket_size() : setting.most;
-  if (value < least || value > most) {
-    return std::string("Value for `") + setting.name + "` must be in the range [" +
-           std::to_string(least) + ", " + std::to_string(most) + "]";
-  }
+  if (auto reason = refusal(setting, value, setting.least, setting.most)) return reason;
   if (setting.member == &Configuration::expansion) {
     if (value != 0) value = static_cast<long long>(std::bit_ceil(static_cast<unsigned>(value)));
   }
@@ -54,11 +55,28 @@ long long get_number(const char*, void* data) {
   return current.*static_cast<const Setting*>(data)->member;
 }
 
-int set_number(const char*, long long value, void* data, String** error) {
-  const auto reason = set(*static_cast<const Setting*>(data), value);
+// Why the value does not go with the others. Asked once all are set: so their order is free.
+std::optional<std::string> clash(const Setting& setting) {
+  const bool is_size = setting.member == &Configuration::initial_size;
+  const bool is_bucket_size = setting.member == &Configuration::bucket_size;
+  return refusal(setting, current.*setting.member,
+                 is_size ? 2 * current.bucket_size : setting.least,
+                 is_bucket_size ? most_bucket_size() : setting.most);
+}
+
+int refuse(const std::optional<std::string>& reason, String** error) {
   if (!reason) return kOk;
   *error = api.CreateString(nullptr, reason->data(), reason->size());
   return kError;
+}
+
+int set_number(const char*, long long value, void* data, String** error) {
+  return refuse(set(*static_cast<const Setting*>(data), value), error);
+}
+
+// After all of a CONFIG SET; where this refuses one, the server puts the old ones back.
+int apply_number(Context*, void* data, String** error) {
+  return refuse(clash(*static_cast<const Setting*>(data)), error);
 }
 
 // Takes the arguments: pairs of a name and a number. Returns what is wrong, if anything.
@@ -94,16 +112,23 @@ bool configure(Context* context, String** arguments, int count) {
     return false;
   }
   for (const Setting& setting : kSettings) {
-    // The widest range. set() knows the present one and has its own message for it.
+    // Wider than the range. set() has its own message for that.
     constexpr long long kMax = std::numeric_limits<long long>::max();
     void* const data = const_cast<Setting*>(&setting);
     if (api.RegisterNumericConfig(context, setting.name, current.*setting.member, kConfigDefault,
-                                  -kMax, kMax, get_number, set_number, nullptr, data) != kOk) {
+                                  -kMax, kMax, get_number, set_number, apply_number, data) != kOk) {
       api.Log(context, "warning", "cannot register the configuration name %s", setting.name);
       return false;
     }
   }
-  return api.LoadConfigs(context) == kOk;
+  if (api.LoadConfigs(context) != kOk) return false;
+  for (const Setting& setting : kSettings) {
+    if (const auto reason = clash(setting)) {
+      api.Log(context, "warning", "%s", reason->c_str());
+      return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace nestline::inline v0_2::redis

@@ -12,8 +12,8 @@
 // This ends for a filter when a client of this server adds to it. Then a CF.RESERVE with SEED is
 // replicated first, at which copies of this server open a generation beside the tables.
 //
-// WIDTHS says among how many widths the plan chooses, 3 or 5 (Settings::all_widths). A replayed
-// CF.RESERVE without it comes from a version that knows three, and means three here too.
+// WIDTHS says among how many widths the plan chooses, 3 or 5 (Settings::all_widths). Without it
+// they are the three that every version knows.
 #include <charconv>
 #include <exception>
 
@@ -199,7 +199,6 @@ class ReserveOptions {
   }
 
   bool widths(Settings& settings) {
-    settings.all_widths = !is_replayed(call_) && may_have_all_widths(settings);
     if (values_[kWidths] == nullptr) return true;
     const auto count = natural(values_[kWidths]);
     if (!count || (*count != 3 && *count != 5)) return fail("WIDTHS: value must be 3 or 5");

@@ -177,6 +177,14 @@ using TimerFunction = void (*)(Context*, void* data);
 using SeeKeyEvent = int (*)(Context*, int type, const char* event, String* key);
 using ApplyNumber = int (*)(Context*, void* data, String** error);
 
+// What SubscribeToServerEvent is asked for: the number of an event, and the version of its data.
+struct ServerEvent {
+  std::uint64_t number;
+  std::uint64_t version;
+};
+inline constexpr ServerEvent kCronEvent = {8, 1};  // each turn of the server's cron: `hz` a second
+using SeeServerEvent = void (*)(Context*, ServerEvent, std::uint64_t kind, void* data);
+
 // X(result, name, parameters): what every server from Redis 7.0 on has.
 #define NESTLINE_REDIS_REQUIRED(X)                                                                 \
   X(void, SetModuleAttribs, (Context*, const char* name, int version, int api_version))            \
@@ -255,7 +263,8 @@ using ApplyNumber = int (*)(Context*, void* data, String** error);
   X(int, AvoidReplicaTraffic, ())                                                                  \
   X(unsigned long long, GetClientId, (Context*))                                                   \
   X(int, GetClientInfoById, (ClientInfo*, std::uint64_t id))                                       \
-  X(int, SubscribeToKeyspaceEvents, (Context*, int types, SeeKeyEvent))
+  X(int, SubscribeToKeyspaceEvents, (Context*, int types, SeeKeyEvent))                            \
+  X(int, SubscribeToServerEvent, (Context*, ServerEvent, SeeServerEvent))
 
 // Functions that some servers lack; null there.
 #define NESTLINE_REDIS_OPTIONAL(X)                         \

@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::int64_t kMillisecond = 1000;
 constexpr std::int64_t kSecond = 1'000'000;
-// How long one call of the timer works; then commands have their turn.
+// How long one call of the timer works at least and at most; then commands have their turn. In
+// between it works for a part of what it is behind, so what it is behind does not grow.
 constexpr std::int64_t kTurn = 200;
-// Visits leave no trace in times of use, events and statistics. Redis 7.0 counts all but writes.
-constexpr int kUnseen = kWrite | kNoTouch | kNoNotify | kNoStats;
+constexpr std::int64_t kMaxTurn = 4000;
+constexpr std::int64_t kPartOfArrears = 16;
 // The ticks in which everything dies.
 constexpr std::int64_t kAllTicks = WindowedValue::kLife + 1;
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 
 // A name in memory of the server. Nobody else holds it, so any thread may free it.
 struct Name {
@@ -37,17 +37,41 @@ void begin_tick(WindowedValue& value) {
   const auto passed = std::min(
       static_cast<std::int64_t>(std::min(milliseconds, kMaxWindow * 10'000)) * kMillisecond,
       kAllTicks * length);
-  value.owed = static_cast<unsigned>(passed / length);
+  value.owed = passed / length;
   value.begun = steady_now() - passed % length;
 }
 
-// Moves a value on to a tick, which began as `begun` and `owed` have it, and replicates that.
-void advance_to(Context* context, String* name, WindowedValue& value, std::uint64_t tick,
+// Whether each of its ticks is swept in slices, before the next one.
+bool is_large(const WindowedValue& value) { return value.blocks() > kSweepSlice; }
+
+// Ticks after which the value is moved on: those in which nothing dies are made up with the next.
+std::int64_t ticks_at_once(const WindowedValue& value) {
+  return is_large(value) ? 1 : std::int64_t{value.next_death()};
+}
+
+// Ticks that are over, of a value whose tick has begun.
+std::int64_t ticks_over(const WindowedValue& value, std::int64_t now) {
+  return value.owed + std::max<std::int64_t>(0, now - *value.begun) / value.tick_length();
+}
+
+// When the next change of the value is due.
+std::int64_t due_of(const WindowedValue& value) {
+  if (value.next_death() == 0 || value.tick() >= kMaxTick) return kNever;
+  return *value.begun + (ticks_at_once(value) - value.owed) * value.tick_length();
+}
+
+// Moves a value on by so many ticks that are over, and replicates that.
+void advance_by(Context* context, String* name, WindowedValue& value, std::int64_t ticks,
                 std::int64_t now) {
-  const std::int64_t ago = now - *value.begun + value.owed * value.tick_length();
+  const std::int64_t length = value.tick_length();
+  const std::int64_t paid = std::min(value.owed, ticks);
+  value.owed -= paid;
+  *value.begun += (ticks - paid) * length;
+  const std::int64_t ago = now - *value.begun + value.owed * length;
   const std::uint64_t wall = wall_now();
-  (void)value.advance(tick, wall - std::min(wall, static_cast<std::uint64_t>(ago / kMillisecond)));
-  api.Replicate(context, "CF.ADVANCE", "slcl", name, static_cast<long long>(tick), "AT",
+  (void)value.advance(std::min(value.tick() + static_cast<std::uint64_t>(ticks), kMaxTick),
+                      wall - std::min(wall, static_cast<std::uint64_t>(ago / kMillisecond)));
+  api.Replicate(context, "CF.ADVANCE", "slcl", name, static_cast<long long>(value.tick()), "AT",
                 static_cast<long long>(value.time()));
   api.SignalModifiedKey(context, name);
   api.NotifyKeyspaceEvent(context, kNotifyModule, "cf.advance", name);
@@ -58,41 +82,41 @@ class Ticker {
  public:
   void begin(Context* context) { context_ = api.GetDetachedThreadSafeContext(context); }
 
-  void add(WindowedValue& value, int database, std::string_view key) {
+  void add(WindowedValue& value, int database, std::string_view key, std::int64_t due) {
     // Not before, since the server makes a call for each event.
     if (!std::exchange(is_subscribed_, true)) {
       (void)api.SubscribeToKeyspaceEvents(context_, kNotifyGeneric, see_event);
+      (void)api.SubscribeToServerEvent(context_, kCronEvent, see_cron);
     }
     const std::scoped_lock lock(mutex_);
     const auto [known, is_new] = entries_.try_emplace(&value);
     counters.windowed += is_new;
     Entry& entry = known->second;
-    const bool is_there = entry.name != nullptr && text(entry.name->string) == key;
-    if (is_there && entry.database == database && entry.due != kNever) return;
-    if (!is_there) entry.name = std::make_unique<Name>(key);
+    if (entry.name == nullptr || text(entry.name->string) != key) {
+      entry.name = std::make_unique<Name>(key);
+    }
     entry.database = database;
-    queue_.erase({std::exchange(entry.due, kNever), &value});
-    const std::int64_t now = steady_now();
-    queue_.emplace(now, &value);
-    entry.due = now;
-    wait(0);
+    if (value.due <= due) return;
+    queue_.erase({std::exchange(value.due, kNever), &value});
+    queue_.emplace(due, &value);
+    value.due = due;
+    wait(due - steady_now());
   }
 
   void forget(WindowedValue& value) noexcept {
     const std::scoped_lock lock(mutex_);
     const auto entry = entries_.find(&value);
     if (entry == entries_.end()) return;
-    queue_.erase({entry->second.due, &value});
+    queue_.erase({value.due, &value});
     entries_.erase(entry);
     --counters.windowed;
   }
 
  private:
-  // Where a value is, as far as we know, and when it is due.
+  // Where a value is, as far as we know.
   struct Entry {
     int database = 0;
     std::unique_ptr<Name> name;
-    std::int64_t due = kNever;  // kNever: it is not in the queue
   };
   using Queue = std::set<std::pair<std::int64_t, WindowedValue*>>;
 
@@ -110,6 +134,10 @@ class Ticker {
     }
     return kOk;
   }
+
+  // The server's timers are due by the wall clock, its cron is not: where the clock was set back,
+  // it does what the timer should have done.
+  static void see_cron(Context* context, ServerEvent, std::uint64_t, void*) noexcept;
 
   static void fire(Context* context, void* ticker) noexcept {
     static_cast<Ticker*>(ticker)->fire(context);
@@ -136,8 +164,9 @@ class Ticker {
   }
 
   void serve(Context* context) {
-    const std::int64_t end = steady_now() + kTurn;
-    for (std::int64_t now = steady_now();; now = steady_now()) {
+    const std::int64_t begin = steady_now();
+    std::int64_t turn = 0;
+    for (std::int64_t now = begin;; now = steady_now()) {
       // The node moves, so that nothing has to be allocated once a value has changed.
       Queue::node_type node;
       std::unique_ptr<Name> name;  // a copy: a value that has left its key may end at any moment
@@ -145,20 +174,23 @@ class Ticker {
       {
         const std::scoped_lock lock(mutex_);
         if (queue_.empty() || queue_.begin()->first > now) return;
-        Entry& entry = entries_.at(queue_.begin()->second);
+        if (turn == 0) {
+          turn = std::clamp((begin - queue_.begin()->first) / kPartOfArrears, kTurn, kMaxTurn);
+        }
+        const Entry& entry = entries_.at(queue_.begin()->second);
         name = std::make_unique<Name>(text(entry.name->string));
         database = entry.database;
         node = queue_.extract(queue_.begin());
-        entry.due = kNever;
+        node.value().second->due = kNever;  // no thread can end it before we let the mutex go
       }
       try {
-        const auto due = visit(context, node.value().second, database, name->string);
-        if (due) put_back(std::move(node), database, *due);
+        const std::int64_t due = visit(context, node.value().second, database, name->string);
+        if (due != kNever) put_back(std::move(node), database, due);
       } catch (...) {
         put_back(std::move(node), database, now + kSecond);
         throw;
       }
-      if (now >= end) return;
+      if (now - begin >= turn) return;
     }
   }
 
@@ -166,15 +198,16 @@ class Ticker {
     const std::scoped_lock lock(mutex_);
     const auto entry = entries_.find(node.value().second);
     if (entry == entries_.end()) return;
-    node.value().first = entry->second.due = due;
+    node.value().first = node.value().second->due = due;
     entry->second.database = database;
     queue_.insert(std::move(node));
   }
 
-  // Does what is due. Returns when it is due again; nothing: the value is not there, and may have
-  // ended, so it is not looked at. If it is in another database, finds out in which.
-  static std::optional<std::int64_t> visit(Context* context, const WindowedValue* wanted,
-                                           int& database, String* name) {
+  // Does what is due. Returns when it is due again; kNever: nothing in it is alive, or it is not
+  // there, and may have ended, so it is not looked at. If it is in another database, finds out in
+  // which.
+  static std::int64_t visit(Context* context, const WindowedValue* wanted, int& database,
+                            String* name) {
     const Call call{context, nullptr, 0};
     for (int next = 0, number = database; api.SelectDb(context, number) == kOk; number = next++) {
       const OpenedKey opened(call, name, kUnseen);
@@ -185,34 +218,28 @@ class Ticker {
       begin_tick(*value);
       return move(context, name, *value, steady_now());
     }
-    return std::nullopt;
+    return kNever;
   }
 
   static std::int64_t move(Context* context, String* name, WindowedValue& value, std::int64_t now) {
-    if (value.unswept() > kSweepSlice) {
+    const bool is_alive = value.next_death() != 0;
+    if (value.unswept() > (is_alive ? kSweepSlice : 0)) {
       value.sweep(kSweepSlice);
       api.Replicate(context, "CF.ADVANCE", "slcl", name, static_cast<long long>(value.tick()),
                     "SWEEP", static_cast<long long>(kSweepSlice));
-      return now;
+      // Before others that are due later than its next tick.
+      return std::min(now, *value.begun + value.tick_length());
     }
-    if (value.tick() >= kMaxTick) return now + kSecond;
-    if (value.owed != 0) {
-      --value.owed;
-      advance_to(context, name, value, value.tick() + 1, now);
-      return now;
-    }
-    const std::int64_t length = value.tick_length();
-    if (*value.begun + length > now) return *value.begun + length;
-    value.begun = now;
-    advance_to(context, name, value, value.tick() + 1, now);
-    return value.unswept() > kSweepSlice ? now : now + length;
+    if (due_of(value) > now) return due_of(value);
+    advance_by(context, name, value, is_large(value) ? 1 : ticks_over(value, now), now);
+    return value.unswept() > kSweepSlice || value.next_death() == 0 ? now : due_of(value);
   }
 
   void all_are_due() {
     const std::scoped_lock lock(mutex_);
     Queue queue;
     for (auto& [value, entry] : entries_) queue.emplace(0, value);
-    for (auto& [value, entry] : entries_) entry.due = 0;
+    for (auto& [value, entry] : entries_) value->due = 0;
     queue_ = std::move(queue);
   }
 
@@ -244,12 +271,19 @@ Ticker& ticker() {
   return *only;
 }
 
+void Ticker::see_cron(Context* context, ServerEvent, std::uint64_t, void*) noexcept {
+  Ticker& only = ticker();
+  if (!only.timer_ || steady_now() < only.end_) return;
+  (void)api.StopTimer(context, *only.timer_, nullptr);
+  only.fire(context);
+}
+
 }  // namespace
 
 void register_ticker(Context* context) { ticker().begin(context); }
 
 void tick_key(WindowedValue& value, int database, std::string_view key) {
-  ticker().add(value, database, key);
+  ticker().add(value, database, key, steady_now());
 }
 
 void KeptValue::End::operator()(WindowedValue* value) const noexcept {
@@ -258,22 +292,33 @@ void KeptValue::End::operator()(WindowedValue* value) const noexcept {
 }
 
 void pay_ticks(const Call& call, WindowedValue& value) {
-  if (value.begun && value.owed == 0) return;
   if (is_replayed(call) || (api.GetContextFlags(call.context) & kContextPrimary) == 0) return;
-  if (configuration().window_timer == 0) {
-    value.begun = steady_now();
+  const bool is_timed = configuration().window_timer != 0;
+  if (is_timed) begin_tick(value);
+  const std::int64_t now = steady_now();
+  if (is_timed ? value.next_death() == 0 : !value.begun || value.owed != 0) {
+    value.begun = now;
     value.owed = 0;
-    return;
+  } else if (is_timed) {
+    const std::int64_t ticks = is_large(value) ? value.owed : ticks_over(value, now);
+    if (ticks != 0) advance_by(call.context, call.key(), value, ticks, now);
   }
-  begin_tick(value);
-  const std::uint64_t tick = std::min(value.tick() + std::exchange(value.owed, 0), kMaxTick);
-  if (tick > value.tick()) advance_to(call.context, call.key(), value, tick, steady_now());
 }
 
 void cover_addition(const Call& call, WindowedValue& value) {
+  const std::int64_t length = value.tick_length();
+  if (value.begun) {
+    value.begun = std::max(*value.begun, steady_now() - length);
+    const std::int64_t due = due_of(value);
+    if (due < value.due) {
+      ticker().add(value, api.GetSelectedDb(call.context), text(call.key()), due);
+    }
+  }
   const std::uint64_t wall = wall_now();
-  const auto length = static_cast<std::uint64_t>(value.tick_length() / kMillisecond);
-  if (wall <= value.time() + length || is_replayed(call)) return;
+  if (wall <= value.time() + static_cast<std::uint64_t>(length / kMillisecond) ||
+      is_replayed(call)) {
+    return;
+  }
   (void)value.delay(wall);
   api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(),
                 static_cast<long long>(value.tick()), "AT", static_cast<long long>(value.time()));

@@ -61,7 +61,7 @@ int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unle
 int info_windowed(const Call& call, const WindowedValue& value, bool is_full) {
   const ExpiringFilter& filter = value.filter();
   const std::uint64_t blocks = value.blocks();
-  api.ReplyWithMap(call.context, is_full ? 15 : 11);
+  api.ReplyWithMap(call.context, is_full ? 15 : 8);
   reply_pair(call, "Size", std::uint64_t{value.memory_bytes()});
   reply_pair(call, "Number of buckets", blocks);
   reply_pair(call, "Number of filters", std::uint64_t{1});
@@ -70,10 +70,10 @@ int info_windowed(const Call& call, const WindowedValue& value, bool is_full) {
   reply_pair(call, "Bucket size", filter.slots() / blocks);
   reply_pair(call, "Expansion rate", std::uint64_t{0});
   reply_pair(call, "Max iterations", std::uint64_t{0});
+  if (!is_full) return kOk;
   reply_pair(call, "Window", value.window());
   reply_pair(call, "Ticks", value.tick());
   reply_pair(call, "Alive", filter.size());
-  if (!is_full) return kOk;
   reply_pair(call, "Capacity", filter.capacity());
   reply_pair(call, "Expected error rate", filter.expected_fpr());
   reply_pair(call, "Seed", std::to_string(filter.seed()));
@@ -109,7 +109,7 @@ int advance(const Call& call) {
   }
   const auto tick = natural(call.arguments[2]);
   if (!tick || *tick > kMaxTick) return reply_error(call, "Couldn't parse tick");
-  const OpenedKey key(call, kWrite);
+  const OpenedKey key(call, is_replayed(call) ? kUnseen : kWrite);
   WindowedValue* const value = key.windowed();
   if (value == nullptr) {
     (void)key.refuse(kNotFound);

@@ -80,17 +80,38 @@ std::int64_t WindowedValue::tick_length() const noexcept {
   return static_cast<std::int64_t>((window_ * 1'000'000 + kLife - 1) / kLife);
 }
 
+unsigned WindowedValue::next_death() const noexcept {
+  static_assert(kDeaths == std::numeric_limits<std::uint16_t>::digits);
+  if (deaths_ == 0) return 0;
+  const auto from_now = std::rotr(deaths_, static_cast<int>(tick() % kDeaths));
+  return static_cast<unsigned>(std::countr_zero(from_now));
+}
+
+// Which ticks those are is in the slots alone.
+void WindowedValue::expect_all_deaths() noexcept {
+  deaths_ = 0;
+  if (filter_.size() != 0) deaths_ = static_cast<std::uint16_t>(~bit_of(tick()));
+}
+
+void WindowedValue::clear() noexcept {
+  filter_.clear();
+  deaths_ = 0;
+}
+
 Outcome WindowedValue::add(std::string_view item, unsigned life) noexcept {
+  expect_death(life);
   return filter_.insert(item, life).outcome;
 }
 
 void WindowedValue::add(std::span<const std::string_view> items, std::span<Outcome> outcomes) {
   check_lengths(items.size(), outcomes.size());
+  expect_death(kLife);
   (void)filter_.insert(items, outcomes);
 }
 
 void WindowedValue::add(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes) {
   check_lengths(hashes.size(), outcomes.size());
+  expect_death(kLife);
   in_hash_chunks(hashes, [&](std::span<const Hash> keys, std::size_t first) {
     (void)filter_.insert(keys, outcomes.subspan(first, keys.size()));
   });
@@ -100,6 +121,9 @@ bool WindowedValue::advance(std::uint64_t tick, std::uint64_t time) {
   const std::uint64_t now = filter_.now();
   if (tick <= now || tick > kMaxTick) return false;
   filter_.advance(tick - now);
+  for (std::uint64_t i = 1; i <= std::min<std::uint64_t>(tick - now, kDeaths); ++i) {
+    deaths_ &= static_cast<std::uint16_t>(~bit_of(now + i));
+  }
   time_ = std::min(time, kMaxTime);
   return true;
 }
@@ -154,6 +178,7 @@ std::unique_ptr<WindowedValue> WindowedValue::copy() const {
   made->awaited_ = awaited_;
   made->begun = begun;
   made->owed = owed;
+  made->deaths_ = deaths_;
   return made;
 }
 
@@ -241,6 +266,7 @@ bool WindowedValue::load_next(Bytes content) {
   }
   if (filter_.size() == awaited_->items) {
     awaited_.reset();
+    expect_all_deaths();
     return true;
   }
   (void)replace_bytes(filter_, offset, std::vector<std::byte>(content.size()));
@@ -310,6 +336,7 @@ std::unique_ptr<WindowedValue> WindowedReader::finish() {
   } else {
     value->awaited_.reset();
     if (value->filter_.size() != head_->items) return nullptr;
+    value->expect_all_deaths();
   }
   return value;
 }

@@ -5,7 +5,9 @@
 // it on. Beside the tick it has two times. `time` is the wall clock's when the tick began, in
 // milliseconds since 1970, or a later one that delay() has set; it is part of the image, so that
 // the time between saving and loading counts. `begun` is the steady clock's of this process, not
-// part of the image; whoever moves time on keeps it (lib/redis/server/ticker.h).
+// part of the image; whoever moves time on keeps it (lib/redis/server/ticker.h). Nor is a set of
+// the ticks in which something may die: an addition puts one in, and the tick that comes takes it
+// out. So a tick that is not in it changes no answer. A loaded value that is not empty has all.
 //
 // An item is hashed once, to 64 bits, under the value's seed: hash_key(item, seed).
 //
@@ -27,6 +29,7 @@
 namespace nestline::inline v0_2::redis {
 
 inline constexpr std::uint64_t kMaxWindow = 0xffffffff;  ///< The longest window, in seconds.
+inline constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
 /// The last tick, at which time stands, and the last time.
 inline constexpr std::uint64_t kMaxTick = std::uint64_t{1} << 62;
 inline constexpr std::uint64_t kMaxTime = std::uint64_t{1} << 62;
@@ -75,7 +78,7 @@ class WindowedValue {
   /// The same for each item in order. Throws std::invalid_argument for other lengths, unchanged.
   void add(std::span<const std::string_view> items, std::span<Outcome> outcomes);
   void add(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes);
-  void clear() noexcept { filter_.clear(); }  ///< Takes everything out; time stays. O(memory).
+  void clear() noexcept;  ///< Takes everything out; time stays. O(memory).
   /// Moves on to `tick`, which began at `time`. False, nothing being changed, if that is not later
   /// than now, or later than kMaxTick. O(memory), unless it is the next and unswept() is small.
   bool advance(std::uint64_t tick, std::uint64_t time);
@@ -98,6 +101,8 @@ class WindowedValue {
     return shape_of(filter_).geometry.blocks();
   }
   [[nodiscard]] std::uint64_t unswept() const noexcept;
+  /// After how many ticks, 1 to 15, the next item may die; none does before. 0: nothing is alive.
+  [[nodiscard]] unsigned next_death() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   /// For the server's choice where to free it.
   [[nodiscard]] std::size_t free_effort() const noexcept { return 1 + (memory_bytes() >> 20); }
@@ -129,10 +134,13 @@ class WindowedValue {
   [[nodiscard]] bool is_complete() const noexcept { return !awaited_; }
   /// XXH3 of the image: equal values have equal digests. O(memory). Throws std::bad_alloc.
   [[nodiscard]] std::uint64_t digest() const;
+  // Kept by whoever moves time on.
   /// When the tick began by the steady clock, in microseconds; none: not known in this process.
   std::optional<std::int64_t> begun;
-  /// Ticks that passed before that, while the value was elsewhere; kept by whoever moves time on.
-  unsigned owed = 0;
+  /// Ticks that passed before that, while the value was elsewhere.
+  std::int64_t owed = 0;
+  /// When it is looked at next, by the steady clock.
+  std::int64_t due = kNever;
   [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
 
  private:
@@ -151,12 +159,20 @@ class WindowedValue {
                                                   std::pmr::memory_resource* memory);
   [[nodiscard]] WindowedHead head() const;
   bool load_next(std::span<const std::byte> content);
+  void expect_death(unsigned life) noexcept { deaths_ |= bit_of(tick() + life + 1); }
+  void expect_all_deaths() noexcept;
+  static constexpr std::uint16_t bit_of(std::uint64_t tick) noexcept {
+    return static_cast<std::uint16_t>(1U << tick % kDeaths);
+  }
   ExpiringFilter filter_;
   double error_;
   std::uint64_t window_;
   std::uint64_t time_;
   std::pmr::memory_resource* memory_;
   std::optional<Awaited> awaited_;
+  // The ticks in which something may die: bit t % kDeaths of each. Never the present one.
+  static constexpr unsigned kDeaths = kLife + 2;
+  std::uint16_t deaths_ = 0;
 };
 
 /// Puts a value together from the pieces of its image, as in an RDB file: head, and all pieces,
