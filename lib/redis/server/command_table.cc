@@ -161,7 +161,7 @@ const Entry kEntries[] = {
      "Returns sizes, counts and settings of a filter in one line", kPerItem},
     {"cf.scandump", entry<scan_dump>, "readonly fast", 3, looked_up, dump_arguments,
      "Returns the next piece of a filter's content", kPerPiece},
-    {"cf.loadchunk", entry<load_chunk>, "write deny-oom", 4, inserted, load_arguments,
+    {"cf.loadchunk", entry<load_chunk>, "write deny-oom", 4, added_or_looked_up, load_arguments,
      "Loads a piece that CF.SCANDUMP returned", kPerPiece},
     {"cf.advance", entry<advance>, "write", -3, changed, advance_arguments,
      "Moves the time of a filter with a window on to a tick", kPerMemory},

@@ -202,6 +202,25 @@ class NamesTest(CommandCase):
             self.expect("drop", name)
         self.assertEqual(self.server.call("DBSIZE"), 0)
 
+    def test_a_lost_descriptor(self):
+        """It leaves parts without a name; drop finds them, and nothing else."""
+        self.create("axb", 100)
+        self.server.call("SET", "a*b:{p7}", "text")
+        kept = self.server.call("DBSIZE")
+        for name in ("a*b", "[ax]b", "a\\b", "a?b"):
+            self.create(name, 100)
+            self.server.call("COPY", f"{name}:{{p0}}", f"{name}:{{p0}}:77")
+            self.server.call("DEL", name)
+            self.expect_error([name, "drop"], "create", name, "--capacity", 100)
+            self.expect("drop", name)
+            self.assertEqual(self.server.call("DBSIZE"), kept)
+            self.expect("drop", name, status=1)
+        # Without the number of parts.
+        self.create("broken", 100)
+        self.server.call("HDEL", "broken", "parts")
+        self.expect("drop", "broken")
+        self.assertEqual(self.server.call("DBSIZE"), kept)
+
     def test_names_that_would_put_all_parts_into_one_slot(self):
         for name in ("{a}", "x{a}y", ""):
             self.expect_error([], "create", "--capacity", 100, "--", name)

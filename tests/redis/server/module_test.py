@@ -91,6 +91,30 @@ class LoadTest(unittest.TestCase):
             client.call("CF.ADD", "a", "x")
             self.assertIn(b"bktsize:8 buckets:2 ", client.call("CF.DEBUG", "a"))
 
+    def test_rewritten_configuration(self):
+        """What CONFIG REWRITE writes after CONFIG SET is read at the next start."""
+        with Server(start=False) as server:
+            with open(server.path("redis.conf"), "w", encoding="utf-8") as file:
+                file.write(f"port {server.port}\ndir {server.folder}\nbind 127.0.0.1\nsave ''\n"
+                           f"logfile {server.path('log')}\nloadmodule {MODULE}\n")  # fmt: skip
+            server.command_line = lambda: [servers.PROGRAM, server.path("redis.conf")]
+            server.start()
+            for bucket, size in ((4, 8), (255, 510), (1, 2)):
+                name = "nestline.cf-bucket-size"
+                wanted = (name, bucket, "nestline.cf-initial-size", size)
+                self.assertEqual(server.call("CONFIG", "SET", *wanted), "OK")
+                self.assertEqual(server.call("CONFIG", "REWRITE"), "OK")
+                server.restart(save=False)
+                self.assertEqual(server.call("CONFIG", "GET", name)[1], str(bucket).encode())
+                server.call("CF.ADD", f"k{bucket}", "x")
+                debug = server.call("CF.DEBUG", f"k{bucket}").decode()
+                self.assertIn(f"bktsize:{bucket} buckets:{size // bucket} ", debug)
+        server = Server({"nestline.cf-bucket-size": "6", "nestline.cf-initial-size": "11"}, start=False)
+        self.addCleanup(server.remove)
+        with self.assertRaises(ServerTrouble) as caught:
+            server.start()
+        self.assertRegex(str(caught.exception), "Value for `cf-.*must be in the range")
+
     def test_unload_is_refused_while_the_type_exists(self):
         with Server() as server, Connection(server.port) as client:
             self.assertIsInstance(client.call("MODULE", "UNLOAD", "nestline"), Error)
@@ -156,6 +180,17 @@ class ConfigTest(ModuleCase):
         self.expect("OK", "CONFIG", "SET", "nestline.cf-bucket-size", 2)
         self.expect("OK", "CONFIG", "SET", "nestline.cf-initial-size", 1024)
 
+    def test_both_in_one_command(self):
+        """Whatever their order, they are checked together, when all are set."""
+        size, bucket = "nestline.cf-initial-size", "nestline.cf-bucket-size"
+        for values in ((size, 8, bucket, 4), (bucket, 255, size, 510), (bucket, 1, size, 2),
+                       (size, 100, bucket, 50), (bucket, 2, size, 1024)):  # fmt: skip
+            self.expect("OK", "CONFIG", "SET", *values)
+        for values in ((size, 100, bucket, 51), (bucket, 51, size, 100)):
+            self.assertRegex(self.call("CONFIG", "SET", *values), "Value for `cf-.*must be in the range")
+            self.expect([b"2", b"1024"], *("EVAL", "local a = redis.call('CONFIG', 'GET', KEYS[1])[2] "
+                        "return {a, redis.call('CONFIG', 'GET', KEYS[2])[2]}", 2, bucket, size))  # fmt: skip
+
     def test_used_for_new_filters(self):
         self.expect("OK", "CONFIG", "SET", "nestline.cf-expansion-factor", 5)
         self.call("CF.ADD", "a", "x")
@@ -204,12 +239,20 @@ class DescriptionTest(ModuleCase):
         flags = {key: {str(flag) for flag in some} for key, some in reply}
         self.assertEqual(flags[b"d"], {"RW", "insert"})
         self.assertEqual(flags[b"s2"], {"RO", "access"})
-        for name, wanted in (("MEXISTSH", {"RO", "access"}), ("MCOUNTH", {"RO", "access"}),
-                             ("MADDH", {"RW", "insert"}), ("MADDNXH", {"RW", "access", "insert"}),
-                             ("MDELH", {"RW", "access", "delete"}),
-                             ("ADVANCE", {"RW", "update"})):  # fmt: skip
-            ((_, some),) = self.call("COMMAND", "GETKEYSANDFLAGS", f"CF.{name}", "k", "x")
-            self.assertEqual({str(flag) for flag in some}, wanted, name)
+        # The keys of commands whose replies depend on what is in the filter need "access" too.
+        for names, wanted in (
+            ("INFO DEBUG EXISTS MEXISTS COUNT MEXISTSH MCOUNTH SCANDUMP", {"RO", "access"}),
+            ("ADD ADDNX INSERT INSERTNX MADDH MADDNXH LOADCHUNK", {"RW", "access", "insert"}),
+            ("DEL MDEL MDELH", {"RW", "access", "delete"}), ("UPDATE", {"RW", "access", "update"}),
+            ("RESERVE", {"RW", "insert"}), ("CLEAR", {"RW", "delete"}),
+            ("ADVANCE COMPACT", {"RW", "update"}),
+        ):  # fmt: skip
+            for name in names.split():
+                arguments = {"INSERT": 2, "INSERTNX": 2, "UPDATE": 2, "LOADCHUNK": 2, "INFO": 0,
+                             "DEBUG": 0, "CLEAR": 0, "COMPACT": 0}.get(name, 1)  # fmt: skip
+                command = (f"CF.{name}", "k", *("x" * arguments))
+                ((_, some),) = self.call("COMMAND", "GETKEYSANDFLAGS", *command)
+                self.assertEqual({str(flag) for flag in some}, wanted, name)
 
     def test_type(self):
         self.call("CF.ADD", "a", "x")

@@ -135,15 +135,16 @@ class AppendOnlyTest(ModuleCase):
         self.assert_all_found("k", items("in", 900))
 
     def test_a_filter_keeps_the_widths_of_its_version(self):
-        """Versions that know 8, 12 and 16 bits do not write WIDTHS."""
+        """Versions that know 8, 12 and 16 bits neither write WIDTHS nor read a filter of 5."""
         asked = ("EXPANSION", 0, "ERROR", "0.01", "SEED", 5)
-        self.expect(OK, "CF.RESERVE", "new", 1000, *asked)
+        self.expect(OK, "CF.RESERVE", "new", 1000, *asked, "WIDTHS", 5)
+        self.expect(OK, "CF.RESERVE", "plain", 1000, *asked)
         self.expect(OK, "CF.RESERVE", "new3", 1000, *asked, "WIDTHS", 3)
         self.server.stop()
         self.append_to_file(("CF.RESERVE", "old", 1000, *asked))
         self.server.start()
         self.connect()
-        for name, bits in (("new", 10), ("old", 12), ("new3", 12)):
+        for name, bits in (("new", 10), ("old", 12), ("new3", 12), ("plain", 12)):
             self.add_all(name, items("in", 1000))
             self.assert_all_found(name, items("in", 1000))
             self.assertEqual(self.dump(name)[0][1][128], bits, name)
@@ -153,7 +154,7 @@ class AppendOnlyTest(ModuleCase):
         self.add_all("a", items("a", 3000))
         self.call("CF.INSERTNX", "b", "CAPACITY", 5000, "ITEMS", *items("b", 4000))
         self.call("CF.RESERVE", "empty", 777, "BUCKETSIZE", 3, "ERROR", "0.01")
-        self.call("CF.RESERVE", "narrow", 777, "ERROR", "0.012", "EXPANSION", 0)
+        self.call("CF.RESERVE", "narrow", 777, "ERROR", "0.012", "EXPANSION", 0, "WIDTHS", 5)
         self.call("MULTI")
         self.call("CF.ADD", "c", "x")
         self.call("CF.ADD", "c", "x")

@@ -87,6 +87,7 @@ class Server:
         self.arguments = [str(argument) for argument in (*threads, *arguments)]
         self.module = module
         self.port = free_port()
+        self.wrapper = WRAPPER
         self.process = None
         if start:
             try:
@@ -109,7 +110,7 @@ class Server:
         self.remove()
 
     def command_line(self):
-        line = [*WRAPPER, PROGRAM, "--port", str(self.port), "--dir", self.folder]
+        line = [*self.wrapper, PROGRAM, "--port", str(self.port), "--dir", self.folder]
         line += ["--logfile", os.path.join(self.folder, "log")]
         for name, value in self.options.items():
             # "save" with "" needs the empty word; others take their words one by one.

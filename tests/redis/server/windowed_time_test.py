@@ -1,7 +1,12 @@
 """Filters with a WINDOW: the module's timer, replicas, restarts, failover. Where it can, a test
 moves time on by CF.ADVANCE, without the timer: the machine's speed does not matter."""
 
+import collections
+import glob
+import os
 import random
+import struct
+import tempfile
 import time
 
 from hashing import hash_string
@@ -10,15 +15,33 @@ from resp import Connection, Error, Simple
 from servers import wait_until
 from windowed_test import LIFE, OFF, debug_of
 
+CLOCK = os.environ.get("NESTLINE_TEST_CLOCK_LIBRARY", "")
 
-def wait_for_tick(client, least, key="w"):
-    wait_until(lambda: debug_of(client, key)["tick"] >= least, f"{key} comes to tick {least}")
+
+def wait_for_tick(client, least, key="w", primary=None):
+    """Ticks in which nothing dies are made up when something is added."""
+
+    def has_come():
+        (primary or client).call("CF.ADD", key, "beat")
+        return debug_of(client, key)["tick"] >= least
+
+    wait_until(has_come, f"{key} comes to tick {least}")
+
+
+def dying(key):
+    """Commands that make a filter with an item that the timer lets die after two ticks."""
+    return [("CF.RESERVE", key, 1000, "WINDOW", 1), ("CF.ADD", key, "x"),
+            ("CF.ADVANCE", key, LIFE - 1)]  # fmt: skip
+
+
+def wait_for_death(client, key):
+    wait_until(lambda: client.call("CF.EXISTS", key, "x") == 0, f"the item of {key} is dead")
 
 
 def all_are_seen(client):
     """Waits until the timer has seen all filters that there are."""
-    client.call("CF.RESERVE", "last", 10, "WINDOW", 1)
-    wait_for_tick(client, 2, "last")
+    client.pipeline(dying("last"))
+    wait_for_death(client, "last")
 
 
 class Processes(ServerCase):
@@ -131,14 +154,14 @@ class ReplicaTest(Processes):
         client.call("CF.RESERVE", "moved", 1000, "WINDOW", 1)
         client.call("RENAME", "moved", "w2")
         replica.wait_for_offset(primary)
-        wait_for_tick(follower, 4, "w2")
+        wait_for_tick(follower, 4, "w2", client)
         self.assertEqual(client.call("FAILOVER"), Simple("OK"))
         wait_until(lambda: replica.information("replication")["role"] == "master", "it is promoted")
         for key in ("w", "w2"):
             tick = debug_of(follower, key)["tick"]
             wait_for_tick(follower, tick + 4, key)
         primary.wait_for_link()
-        wait_for_tick(client, tick + 7)
+        wait_for_tick(client, tick + 7, primary=follower)
         follower.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
         primary.wait_for_offset(replica)
         self.assertEqual(client.call("DUMP", "w"), follower.call("DUMP", "w"))
@@ -153,19 +176,19 @@ class ReplicaTest(Processes):
             connection.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
             connection.call("SELECT", 5)
             connection.call("CF.RESERVE", "w", 1000, "WINDOW", window)
+            connection.call("CF.ADD", "w", "x")
         follower.call("REPLICAOF", "127.0.0.1", primary.port)
         replica.wait_for_link()
         replica.wait_for_offset(primary)
         follower.call("REPLICAOF", "NO", "ONE")
         follower.call("CONFIG", "SET", "nestline.cf-window-timer", 1)
-        wait_for_tick(follower, 21)
+        wait_for_death(follower, "w")
 
     def test_nothing_changes_while_writes_are_paused(self):
         primary, client = self.timed()
         replica = self.replica(primary, arguments=())
-        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
-        wait_for_tick(client, 2)
-        client.call("CLIENT", "PAUSE", 100_000, "WRITE")
+        all_are_seen(client)
+        client.pipeline([*dying("w"), ("CLIENT", "PAUSE", 100_000, "WRITE")])
         tick = debug_of(client, "w")["tick"]
         commands = int(primary.information("server")["hz"])
         loops = lambda: int(primary.information("stats")["total_commands_processed"])  # noqa: E731
@@ -175,37 +198,36 @@ class ReplicaTest(Processes):
             time.sleep(0.001)
         self.assertEqual(debug_of(client, "w")["tick"], tick)
         client.call("CLIENT", "UNPAUSE")
-        wait_for_tick(client, tick + 1)
+        wait_for_death(client, "w")
         primary.assert_alive()
         replica.assert_alive()
 
     def test_a_name_used_again(self):
         """A filter has its own time, whatever was at its key before."""
         server, client = self.timed()
-        again = ("CF.RESERVE", "w", 1000, "WINDOW", 1)
-        other = ("CF.RESERVE", "other", 1000, "WINDOW", 1)
-        client.call(*again)
+        again, other = dying("w"), dying("other")
+        client.pipeline(again)
         restore = ("RESTORE", "w", 0, client.call("DUMP", "w"))
         pieces = [("CF.LOADCHUNK", "w", *piece) for piece in client.pieces("w")]
         ways = (
-            [("DEL", "w"), again],
-            [("UNLINK", "w"), again],
-            [("FLUSHALL",), again],
-            [("FLUSHDB", "ASYNC"), again],
-            [("PEXPIRE", "w", 1), ("DEBUG", "SLEEP", "0.002"), again],
-            [("SET", "w", "text"), ("DEL", "w"), again],
-            [("MULTI",), ("DEL", "w"), again, ("EXEC",)],
+            [("DEL", "w"), *again],
+            [("UNLINK", "w"), *again],
+            [("FLUSHALL",), *again],
+            [("FLUSHDB", "ASYNC"), *again],
+            [("PEXPIRE", "w", 1), ("DEBUG", "SLEEP", "0.002"), *again],
+            [("SET", "w", "text"), ("DEL", "w"), *again],
+            [("MULTI",), ("DEL", "w"), *again, ("EXEC",)],
             [("DEL", "w"), restore],
             [("DEL", "w"), *pieces],
             [(*restore, "REPLACE")],
-            [other, ("RENAME", "other", "w")],
-            [other, ("COPY", "other", "w", "REPLACE")],
-            [("SELECT", 1), other, ("COPY", "other", "w", "DB", 0, "REPLACE"), ("SELECT", 0)],
-            [("DEL", "w"), ("SELECT", 1), again, ("MOVE", "w", 0), ("SELECT", 0)],
-            [("SELECT", 1), again, ("SELECT", 0), ("SWAPDB", 0, 1)],
-            [("DEL", "w"), again, ("DEBUG", "RELOAD")],
+            [*other, ("RENAME", "other", "w")],
+            [*other, ("COPY", "other", "w", "REPLACE")],
+            [("SELECT", 1), *other, ("COPY", "other", "w", "DB", 0, "REPLACE"), ("SELECT", 0)],
+            [("DEL", "w"), ("SELECT", 1), *again, ("MOVE", "w", 0), ("SELECT", 0)],
+            [("SELECT", 1), *again, ("SELECT", 0), ("SWAPDB", 0, 1)],
+            [("DEL", "w"), *again, ("DEBUG", "RELOAD")],
             [("CONFIG", "SET", "maxmemory-policy", "allkeys-random"), ("CONFIG", "SET", "maxmemory", 1),
-             ("PING",), ("CONFIG", "SET", "maxmemory", 0), again],
+             ("PING",), ("CONFIG", "SET", "maxmemory", 0), *again],
         )  # fmt: skip
         for way in ways:
             with self.subTest(way=way):
@@ -214,7 +236,7 @@ class ReplicaTest(Processes):
                 all_are_seen(client)
                 errors = [reply for reply in client.pipeline(way) if isinstance(reply, Error)]
                 self.assertEqual(errors, [])
-                wait_for_tick(client, 1)
+                wait_for_death(client, "w")
 
     def test_names_go_with_their_filters(self):
         """They are in the server's memory, and free as soon as the filters are."""
@@ -236,16 +258,32 @@ class ReplicaTest(Processes):
         """Neither as uses of the keys nor as lookups."""
         server, client = self.timed({"maxmemory-policy": "allkeys-lfu"})
         for number in range(20):
-            client.call("CF.RESERVE", f"w{number}", 10, "WINDOW", 1)
+            client.pipeline(dying(f"w{number}"))
         client.call("RENAME", "w0", "w")
         frequency = client.call("OBJECT", "FREQ", "w")
         client.call("CONFIG", "RESETSTAT")
-        wait_for_tick(client, 5, "w19")
+        wait_until(lambda: debug_of(client, "w19")["items"] == 0, "the last one is empty")
         asked = server.information("commandstats")["cmdstat_cf.debug"].split(",")[0]
         stats = server.information("stats")
         self.assertEqual(f"calls={stats['keyspace_hits']}", asked)
         self.assertEqual(stats["keyspace_misses"], "0")
         self.assertLessEqual(client.call("OBJECT", "FREQ", "w"), frequency)
+
+    def test_ticks_are_no_use_on_replicas(self):
+        """Neither those that it gets, nor slices of sweeps."""
+        primary = self.server()
+        every_use = {"maxmemory-policy": "allkeys-lfu", "lfu-log-factor": "0", "lfu-decay-time": "0"}
+        replica = self.replica(primary, every_use)
+        client = self.connect(primary)
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 14000)
+        client.call("CF.ADD", "w", "x")
+        replica.wait_for_offset(primary)
+        frequency = replica.call("OBJECT", "FREQ", "w")
+        for tick in range(1, 9):
+            client.call("CF.ADVANCE", "w", tick, "SWEEP", 1)
+        replica.wait_for_offset(primary)
+        self.assertEqual(debug_of(self.connect(replica), "w")["tick"], 8)
+        self.assertEqual(replica.call("OBJECT", "FREQ", "w"), frequency + 2)  # by CF.DEBUG, OBJECT
 
 
 class RestartTest(Processes):
@@ -457,6 +495,91 @@ class RestartTest(Processes):
             self.assertEqual(client.call("CF.MEXISTS", "slow", *added), [1] * 1000)
             wait_until(lambda: 1 not in client.call("CF.MEXISTS", "fast", *added[:500]),  # noqa: B023
                        "all are dead")  # fmt: skip
+
+    def commands_in(self, server):
+        """The commands in the append-only file: how often each name and key."""
+        (path,) = glob.glob(server.path("appendonlydir/*.incr.aof"))
+        with open(path, "rb") as file:
+            words = [line for line in file.read().split(b"\r\n") if line[:1] not in (b"$", b"*")]
+        return collections.Counter(
+            (word.decode(), words[i + 1].decode()) for i, word in enumerate(words)
+            if word.startswith(b"CF.")
+        )  # fmt: skip
+
+    def test_ticks_that_change_no_answer_are_not_sent(self):
+        server, client = self.timed(self.AOF)
+        replica = self.replica(server, arguments=())
+        follower = self.connect(replica)
+        client.call("CF.RESERVE", "empty", 1000, "WINDOW", 1)
+        client.call("CF.RESERVE", "large", 3_000_000, "WINDOW", 1)
+        client.call("CF.RESERVE", "idle", 1000, "WINDOW", 1)
+        client.call("CF.RESERVE", "loaded", 1000, "WINDOW", 1)
+        client.call("CF.ADD", "idle", "x")
+        client.call("CF.ADD", "large", "x")
+        client.call("CF.RESERVE", "busy", 1000, "WINDOW", 1)
+        for key in ("idle", "large"):
+            wait_until(lambda: debug_of(client, key)["items"] == 0, "it is empty")  # noqa: B023
+        before = self.commands_in(server)
+        wait_for_tick(client, 3 * LIFE, "busy")
+        sent = self.commands_in(server)
+        # All that the busy one's items needed: a tick each, and no more.
+        self.assertIn(sent["CF.ADVANCE", "busy"], range(LIFE, 3 * LIFE + 10))
+        self.assertEqual(sent["CF.ADVANCE", "empty"], 0)
+        # The tick in which its item died, and the sweep; one more if a tick came as it was added.
+        self.assertIn(sent["CF.ADVANCE", "idle"], (2, 3))
+        self.assertGreater(before["CF.ADVANCE", "large"], 15)
+        self.assertEqual(sent["CF.ADVANCE", "large"], before["CF.ADVANCE", "large"])
+        # What was sent is enough for all who answer.
+        for key in ("idle", "large", "empty", "busy"):
+            client.call("CF.ADD", key, "late")
+        client.call("CONFIG", "SET", "nestline.cf-window-timer", 0)
+        replica.wait_for_offset(server)
+        dumps = {key: client.call("DUMP", key) for key in ("idle", "large", "empty", "busy")}
+        for key, dump in dumps.items():
+            self.assertEqual(follower.call("DUMP", key), dump, key)
+        server.arguments = list(OFF)
+        client = self.restart(server, client, "aof")
+        for key, dump in dumps.items():
+            self.assertEqual(client.call("DUMP", key), dump, key)
+
+    def test_ticks_that_passed_meanwhile_are_made_up_at_once(self):
+        """Time does not run slower where the timer comes late: of a small filter and a large one."""
+        server, client = self.timed(self.AOF)
+        client.pipeline([("CF.RESERVE", key, size, "WINDOW", 1) for key, size in
+                         (("small", 1000), ("large", 3_000_000))])  # fmt: skip
+        client.pipeline([("CF.ADD", "small", "x"), ("CF.ADD", "large", "x"), ("DEBUG", "SLEEP", 1.3),
+                         ("CF.ADD", "small", "y")])  # fmt: skip
+        self.assertEqual(client.call("CF.EXISTS", "small", "x"), 0)
+        sent = self.commands_in(server)
+        self.assertIn(sent["CF.ADVANCE", "small"], (1, 2))
+        wait_for_death(client, "large")
+
+    def test_the_clock_is_set_back(self):
+        """The server's timers are due by it; the time of filters goes on."""
+        with tempfile.NamedTemporaryFile() as clock:
+            clock.write(bytes(8))
+            clock.flush()
+            server = self.server(arguments=(), start=False)
+            server.wrapper = ["env", f"LD_PRELOAD={CLOCK}", f"NESTLINE_TEST_CLOCK={clock.name}"]
+            server.start()
+            client = self.connect(server)
+            client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+            client.call("CF.ADD", "w", "x")
+            before = int(client.call("TIME")[0])
+            clock.seek(0)
+            clock.write(struct.pack("=q", -100_000))
+            clock.flush()
+            self.assertLess(int(client.call("TIME")[0]), before - 90_000)
+            wait_for_death(client, "w")
+            client.call("CF.ADD", "w", "x")
+            clock.seek(0)
+            clock.write(struct.pack("=q", 100_000))  # ahead: no item dies before its time
+            clock.flush()
+            self.assertGreater(int(client.call("TIME")[0]), before + 90_000)
+            client.call("CF.RESERVE", "day", 1000, "WINDOW", 86400)
+            client.call("CF.ADD", "day", "x")
+            wait_for_death(client, "w")
+            self.assertEqual(client.call("CF.EXISTS", "day", "x"), 1)
 
     def test_sweep_in_slices(self):
         """A tick of a large filter is swept in slices, and the dead leave."""

@@ -90,6 +90,53 @@ TEST(WindowedValue, ItemsLiveForTheWindowAndNoLongerThanATickMore) {
   EXPECT_EQ(value->tick(), 60U);
 }
 
+// After how many ticks the first of the items, with their ends, is not alive any more; 0: none is.
+std::uint64_t first_death(const std::map<std::string, std::uint64_t>& ends, std::uint64_t tick) {
+  std::uint64_t first = 0;
+  for (const auto& [item, end] : ends) {
+    if (end < tick) continue;
+    if (first == 0 || end + 1 - tick < first) first = end + 1 - tick;
+  }
+  return first;
+}
+
+TEST(WindowedValue, TellsWhenTheNextItemMayDie) {
+  const auto value = windowed(20'000, 0.001);
+  EXPECT_EQ(value->next_death(), 0U);
+  std::map<std::string, std::uint64_t> ends;
+  std::mt19937_64 random(5);
+  for (int step = 0; step < 3000; ++step) {
+    if (random() % 3 == 0) {
+      const std::string item = name(random());
+      const auto life = static_cast<unsigned>(1 + random() % 14);
+      ASSERT_EQ(value->add(item, life), Outcome::stored);
+      ends[item] = value->tick() + life;
+    } else {
+      ASSERT_TRUE(value->advance(value->tick() + 1 + (random() % 8 == 0 ? random() % 20 : 0), 0));
+    }
+    ASSERT_EQ(value->next_death(), first_death(ends, value->tick())) << step;
+    ASSERT_EQ(value->copy()->next_death(), value->next_death());
+    // Others only have the slots, which tell no more than that something is in them.
+    const auto loaded = read_windowed(saved(*value));
+    ASSERT_EQ(loaded->next_death(), value->filter().size() == 0 ? 0U : 1U);
+    ASSERT_EQ(load_windowed(*value)->next_death(), loaded->next_death());
+  }
+  // A renewal only puts a death off.
+  value->clear();
+  EXPECT_EQ(value->next_death(), 0U);
+  value->add("x", 3);
+  value->add("x", 9);
+  EXPECT_EQ(value->next_death(), 4U);
+  std::array<Outcome, 1> outcome;
+  value->add(std::array<std::uint64_t, 1>{7}, outcome);
+  EXPECT_TRUE(value->advance(value->tick() + 4, 0));
+  EXPECT_EQ(value->next_death(), 6U);
+  EXPECT_TRUE(value->advance(value->tick() + 6, 0));
+  EXPECT_EQ(value->next_death(), 5U);
+  EXPECT_TRUE(value->advance(value->tick() + 5, 0));
+  EXPECT_EQ(value->next_death(), 0U);
+}
+
 TEST(WindowedValue, SecondsAreRoundedUpToTicks) {
   EXPECT_EQ(windowed(10, 0, 14)->tick_length(), 1'000'000);
   EXPECT_EQ(windowed(10, 0, 1)->tick_length(), 71'429);
