@@ -273,7 +273,8 @@ class CuckooValue {
   [[nodiscard]] Areas areas() const;
   [[nodiscard]] std::int64_t items_beside_tables() const noexcept;
   [[nodiscard]] std::uint64_t head_items() const noexcept;
-  Outcome add_item(const Item& item, const Limits& limits) noexcept;
+  // `beyond`: items that there may be beyond the capacity, of a value that does not grow.
+  Outcome add_item(const Item& item, const Limits& limits, std::uint64_t beyond = 0) noexcept;
   void add_some(std::span<const std::uint64_t> hashes, std::span<const std::string_view> items,
                 Unless unless, const Limits& limits, std::span<Outcome> outcomes);
   Outcome store(const Item& item, const Limits& limits);

@@ -107,15 +107,17 @@ Outcome CuckooValue::update(std::string_view old_item, std::string_view new_item
   } catch (const std::bad_alloc&) {
     return kNoMemory;
   }
-  const Outcome added = add_item(new_hashes, limits);
+  // A filter that is full has one item more until the old one is erased.
+  const Outcome added = add_item(new_hashes, limits, 1);
   if (added == Outcome::stored) erase_item(old_hashes);
   ledger_.drop_prepared(old_hashes.hash);
   return added;
 }
 
-Outcome CuckooValue::add_item(const Item& item, const Limits& limits) noexcept {
+Outcome CuckooValue::add_item(const Item& item, const Limits& limits,
+                              std::uint64_t beyond) noexcept {
   try {
-    if (limits.capacity && settings_.expansion == 0 && items() >= settings_.capacity) {
+    if (limits.capacity && settings_.expansion == 0 && items() >= settings_.capacity + beyond) {
       return Outcome::full;
     }
     // A copy that waits to be taken out stands for the new one. A further copy of an item that has

@@ -134,6 +134,12 @@ class AddTest(ModuleCase):
         reply = [-1, 0]
         self.expect_both(reply, reply, "CF.INSERTNX", "a", "ITEMS", "more", "in-0")
         self.assertEqual(self.info("a")["Number of items inserted"], 4)
+        self.call("CF.RESERVE", "b", 1000, "EXPANSION", 0)
+        self.add_all("b", items("in", 1000))
+        for old, new in zip(items("in", 1000), items("new", 1000)):
+            self.expect(1, "CF.UPDATE", "b", old, new)  # in the place of the old one
+        self.assert_all_found("b", items("new", 1000))
+        self.expect_error("Filter is full", "CF.ADD", "b", "more")
 
     def test_binary_and_empty_items(self):
         wanted = [b"", b"\0", b"\0\0", bytes(range(256)), b"x" * 100000]

@@ -379,6 +379,38 @@ TEST(RedisBloomValue, KeepsItemsThatItsTablesHaveNoPlaceFor) {
   EXPECT_TRUE(loaded->is_redisbloom());
 }
 
+// As a replica of a replica gets it: as tables, where it consists of these alone.
+std::unique_ptr<CuckooValue> received(const CuckooValue& value) {
+  if (!value.is_redisbloom()) return reloaded(value);
+  return CuckooValue::from_tables(value.tables().copy(), value.settings().seed);
+}
+
+TEST(RedisBloomValue, GoesOnAlikeWhereverItIsReceived) {
+  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+    const auto expansion = static_cast<std::uint16_t>(seed % 3);
+    const auto value = CuckooValue::create_as_redisbloom({40, 0, 2, 20, expansion, 0});
+    std::mt19937 random(seed);
+    std::unique_ptr<CuckooValue> other;
+    for (int step = 0; step < 6000; ++step) {
+      if (random() % 100 == 0) other = received(*value);
+      const std::string item = name(random() % 60);
+      const bool is_add = random() % 100 < (step / 500 % 2 == 0 ? 70U : 20U);
+      for (CuckooValue* const each : {value.get(), other.get()}) {
+        if (each == nullptr) continue;
+        if (!is_add) {
+          (void)each->erase(item);
+        } else {
+          ASSERT_EQ(each->add_as_redisbloom(item, Unless::never), Outcome::stored);
+        }
+      }
+      if (other == nullptr) continue;
+      ASSERT_EQ(other->info().ledger_entries, value->info().ledger_entries) << seed << ' ' << step;
+      ASSERT_EQ(other->deletes(), value->deletes()) << seed << ' ' << step;
+      ASSERT_EQ(other->digest(), value->digest()) << seed << ' ' << step;
+    }
+  }
+}
+
 TEST(RedisBloomValue, OpensBesideTablesAsAnAddDoes) {
   RedisBloomModel model(100, 2, 20, 1);
   for (std::uint64_t i = 0; i < 90; ++i) model.add(name(i));
