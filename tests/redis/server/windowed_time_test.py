@@ -45,8 +45,8 @@ def all_are_seen(client):
 
 
 class Processes(ServerCase):
-    def server(self, options=None, arguments=OFF):
-        return super().server(options, arguments)
+    def server(self, options=None, arguments=OFF, **more):
+        return super().server(options, arguments, **more)
 
     def replica(self, primary, options=None, arguments=OFF):
         return super().replica(primary, options, arguments=arguments)
@@ -283,7 +283,7 @@ class ReplicaTest(Processes):
             client.call("CF.ADVANCE", "w", tick, "SWEEP", 1)
         replica.wait_for_offset(primary)
         self.assertEqual(debug_of(self.connect(replica), "w")["tick"], 8)
-        self.assertEqual(replica.call("OBJECT", "FREQ", "w"), frequency + 2)  # by CF.DEBUG, OBJECT
+        self.assertEqual(replica.call("OBJECT", "FREQ", "w"), frequency + 1)  # by CF.DEBUG
 
 
 class RestartTest(Processes):
@@ -525,8 +525,8 @@ class RestartTest(Processes):
         # All that the busy one's items needed: a tick each, and no more.
         self.assertIn(sent["CF.ADVANCE", "busy"], range(LIFE, 3 * LIFE + 10))
         self.assertEqual(sent["CF.ADVANCE", "empty"], 0)
-        # The tick in which its item died, and the sweep; one more if a tick came as it was added.
-        self.assertIn(sent["CF.ADVANCE", "idle"], (2, 3))
+        # The tick in which its item died; one more if another came as it was added, and a sweep.
+        self.assertIn(sent["CF.ADVANCE", "idle"], (1, 2, 3))
         self.assertGreater(before["CF.ADVANCE", "large"], 15)
         self.assertEqual(sent["CF.ADVANCE", "large"], before["CF.ADVANCE", "large"])
         # What was sent is enough for all who answer.
