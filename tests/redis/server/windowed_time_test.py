@@ -537,7 +537,7 @@ class RestartTest(Processes):
         dumps = {key: client.call("DUMP", key) for key in ("idle", "large", "empty", "busy")}
         for key, dump in dumps.items():
             self.assertEqual(follower.call("DUMP", key), dump, key)
-        server.arguments = list(OFF)
+        server.arguments = ["cf-window-timer", "0"]
         client = self.restart(server, client, "aof")
         for key, dump in dumps.items():
             self.assertEqual(client.call("DUMP", key), dump, key)
