@@ -211,6 +211,7 @@ class Ledger {
     if (next_.is_known && next_.place == place) ++next_.place;
     tallies_.remove(place->first);
     entries_.erase(place);
+    if (entries_.empty()) set_cursor(0);  // as in every copy, also of a value saved without it
   }
 
   Entries entries_;

@@ -280,6 +280,8 @@ bool CuckooValue::erase_alone(Generation& generation, std::uint64_t hash) noexce
 void CuckooValue::finish_erase(std::uint64_t hash, bool added) noexcept {
   const int turns = added || hash % kTurnEvery == 0 ? kTurns : 0;
   for (int turn = 0; turn < turns && !ledger_.empty(); ++turn) settle_entry(ledger_.next());
+  // Tables alone are saved as RedisBloom's, which counts its own.
+  if (follows_redisbloom() && ledger_.empty()) deletes_ = 0;
   if (!is_complete()) return;
   if (!ledger_.empty() && all_is_erased() && block_bytes() <= kMaxBytesToDouble) empty_all();
   none_is_empty_ = none_is_empty_ || !drop_empty(generations_, kMaxBytesToDouble);

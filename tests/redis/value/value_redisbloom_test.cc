@@ -386,21 +386,27 @@ std::unique_ptr<CuckooValue> received(const CuckooValue& value) {
 }
 
 TEST(RedisBloomValue, GoesOnAlikeWhereverItIsReceived) {
-  for (std::uint32_t seed = 0; seed < 8; ++seed) {
+  std::uint64_t received_as_tables = 0;
+  for (std::uint32_t seed = 0; seed < 12; ++seed) {
     const auto expansion = static_cast<std::uint16_t>(seed % 3);
     const auto value = CuckooValue::create_as_redisbloom({40, 0, 2, 20, expansion, 0});
     std::mt19937 random(seed);
     std::unique_ptr<CuckooValue> other;
     for (int step = 0; step < 6000; ++step) {
-      if (random() % 100 == 0) other = received(*value);
-      const std::string item = name(random() % 60);
-      const bool is_add = random() % 100 < (step / 500 % 2 == 0 ? 70U : 20U);
+      if (random() % 40 == 0) {
+        received_as_tables += value->is_redisbloom() && expansion == 0 && step > 600;
+        other = received(*value);
+      }
+      const std::string item = name(random() % 50);
+      const bool is_add = step / 600 % 2 == 0 ? random() % 10 < 7 : step % 100 == 0;
       for (CuckooValue* const each : {value.get(), other.get()}) {
         if (each == nullptr) continue;
         if (!is_add) {
           (void)each->erase(item);
-        } else {
+        } else if (step < 4000) {
           ASSERT_EQ(each->add_as_redisbloom(item, Unless::never), Outcome::stored);
+        } else {
+          ASSERT_EQ(each->add(item, kUnlimited), Outcome::stored);
         }
       }
       if (other == nullptr) continue;
@@ -409,6 +415,7 @@ TEST(RedisBloomValue, GoesOnAlikeWhereverItIsReceived) {
       ASSERT_EQ(other->digest(), value->digest()) << seed << ' ' << step;
     }
   }
+  EXPECT_GT(received_as_tables, 0U);
 }
 
 TEST(RedisBloomValue, OpensBesideTablesAsAnAddDoes) {

@@ -140,7 +140,9 @@ TEST(CuckooValue, IsFullAtItsCapacityWithoutExpansion) {
   for (std::uint64_t i = 1; i <= 4; ++i) EXPECT_EQ(value->add(name(i)), Outcome::stored);
   EXPECT_EQ(value->add(name(5)), Outcome::full);
   EXPECT_EQ(value->add(name(1)), Outcome::full);
-  EXPECT_EQ(value->update(name(1), name(6)), Outcome::full);
+  EXPECT_EQ(value->update(name(1), name(6)), Outcome::stored);
+  EXPECT_EQ(value->items(), 4U);
+  EXPECT_EQ(value->update(name(6), name(1)), Outcome::stored);
   EXPECT_EQ(value->update(name(1), name(1)), Outcome::stored);
   EXPECT_TRUE(value->exists(name(1)));
   EXPECT_TRUE(value->erase(name(1)));
