@@ -394,11 +394,11 @@ TEST(RedisBloomValue, GoesOnAlikeWhereverItIsReceived) {
     std::unique_ptr<CuckooValue> other;
     for (int step = 0; step < 6000; ++step) {
       if (random() % 40 == 0) {
-        received_as_tables += value->is_redisbloom() && expansion == 0 && step > 600;
+        received_as_tables += value->is_redisbloom() && expansion == 0 && step > 1000;
         other = received(*value);
       }
       const std::string item = name(random() % 50);
-      const bool is_add = step / 600 % 2 == 0 ? random() % 10 < 7 : step % 100 == 0;
+      const bool is_add = step % 1000 < 300 && random() % 10 < 7;
       for (CuckooValue* const each : {value.get(), other.get()}) {
         if (each == nullptr) continue;
         if (!is_add) {
