@@ -513,7 +513,6 @@ class RestartTest(Processes):
         client.call("CF.RESERVE", "empty", 1000, "WINDOW", 1)
         client.call("CF.RESERVE", "large", 3_000_000, "WINDOW", 1)
         client.call("CF.RESERVE", "idle", 1000, "WINDOW", 1)
-        client.call("CF.RESERVE", "loaded", 1000, "WINDOW", 1)
         client.call("CF.ADD", "idle", "x")
         client.call("CF.ADD", "large", "x")
         client.call("CF.RESERVE", "busy", 1000, "WINDOW", 1)
@@ -543,16 +542,13 @@ class RestartTest(Processes):
             self.assertEqual(client.call("DUMP", key), dump, key)
 
     def test_ticks_that_passed_meanwhile_are_made_up_at_once(self):
-        """Time does not run slower where the timer comes late: of a small filter and a large one."""
+        """Time does not run slower where the timer comes late."""
         server, client = self.timed(self.AOF)
-        client.pipeline([("CF.RESERVE", key, size, "WINDOW", 1) for key, size in
-                         (("small", 1000), ("large", 3_000_000))])  # fmt: skip
-        client.pipeline([("CF.ADD", "small", "x"), ("CF.ADD", "large", "x"), ("DEBUG", "SLEEP", 1.3),
-                         ("CF.ADD", "small", "y")])  # fmt: skip
-        self.assertEqual(client.call("CF.EXISTS", "small", "x"), 0)
-        sent = self.commands_in(server)
-        self.assertIn(sent["CF.ADVANCE", "small"], (1, 2))
-        wait_for_death(client, "large")
+        client.call("CF.RESERVE", "w", 1000, "WINDOW", 1)
+        client.call("CF.ADD", "w", "x")
+        client.pipeline([("DEBUG", "SLEEP", 1.3), ("CF.ADD", "w", "y")])
+        self.assertEqual(client.call("CF.EXISTS", "w", "x"), 0)
+        self.assertIn(self.commands_in(server)["CF.ADVANCE", "w"], (1, 2))
 
     def test_the_clock_is_set_back(self):
         """The server's timers are due by it; the time of filters goes on."""
