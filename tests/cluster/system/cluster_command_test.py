@@ -205,7 +205,7 @@ class NamesTest(CommandCase):
     def test_a_lost_descriptor(self):
         """It leaves parts without a name; drop finds them, and nothing else."""
         self.create("axb", 100)
-        self.server.call("SET", "a*b:{p7}", "text")
+        self.server.call("SET", "a*b:{p700}", "text")
         kept = self.server.call("DBSIZE")
         for name in ("a*b", "[ax]b", "a\\b", "a?b"):
             self.create(name, 100)
