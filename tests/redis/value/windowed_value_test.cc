@@ -101,11 +101,11 @@ std::uint64_t first_death(const std::map<std::string, std::uint64_t>& ends, std:
 }
 
 TEST(WindowedValue, TellsWhenTheNextItemMayDie) {
-  const auto value = windowed(20'000, 0.001);
+  const auto value = windowed(1000, 0.001);
   EXPECT_EQ(value->next_death(), 0U);
   std::map<std::string, std::uint64_t> ends;
   std::mt19937_64 random(5);
-  for (int step = 0; step < 3000; ++step) {
+  for (int step = 0; step < 1000; ++step) {
     if (random() % 3 == 0) {
       const std::string item = name(random());
       const auto life = static_cast<unsigned>(1 + random() % 14);
@@ -115,6 +115,7 @@ TEST(WindowedValue, TellsWhenTheNextItemMayDie) {
       ASSERT_TRUE(value->advance(value->tick() + 1 + (random() % 8 == 0 ? random() % 20 : 0), 0));
     }
     ASSERT_EQ(value->next_death(), first_death(ends, value->tick())) << step;
+    if (step % 8 != 0) continue;
     ASSERT_EQ(value->copy()->next_death(), value->next_death());
     // Others only have the slots, which tell no more than that something is in them.
     const auto loaded = read_windowed(saved(*value));
