@@ -10,8 +10,8 @@
 // ticks up with the next one in which something may die (WindowedValue::next_death), or before an
 // addition, which must be made in the present tick. A larger value moves on tick by tick, since
 // each must be swept first, in slices between other commands; they are replicated, since where the
-// sweep stands decides which marks an insert leaves (lib/place/aging.h). In a value in which nothing
-// is alive, and that is swept, time stands; an addition begins the tick anew.
+// sweep stands decides which marks an insert leaves (lib/place/aging.h). In a value in which
+// nothing is alive, and that is swept, time stands; an addition begins the tick anew.
 //
 // While the server runs the steady clock counts, so nobody who sets the clock changes lives. The
 // server's timers are due by the wall clock; its cron makes up for one that is late.
@@ -28,11 +28,11 @@
 //   2. b(n + 1) >= b(n) + L for every n > k.
 //
 // In one process b(n + 1) is b(n) + L, whenever the timer comes; but an addition to a tick that is
-// overdue, as of a large value, makes its end the present (cover_addition). So 1 and 2 hold. A copy,
-// whichever way its bytes came (RDB file, DUMP, append-only file, replication, CF.SCANDUMP), has
-// tick k and `time` T, and takes b(n) = T + (n - k) L for n > k, or later. So 2 holds in it, also
-// for items of ticks before k, because T is no sooner than b(k) was: advance_by() rounds it up.
-// 1 needs t <= T + L: so it is but for an addition to an overdue tick, or to one that stood;
+// overdue, as of a large value, makes its end the present (cover_addition). So 1 and 2 hold. A
+// copy, whichever way its bytes came (RDB file, DUMP, append-only file, replication, CF.SCANDUMP),
+// has tick k and `time` T, and takes b(n) = T + (n - k) L for n > k, or later. So 2 holds in it,
+// also for items of ticks before k, because T is no sooner than b(k) was: advance_by() rounds it
+// up. 1 needs t <= T + L: so it is but for an addition to an overdue tick, or to one that stood;
 // cover_addition() then makes T the present, and replicates that in one unit with the addition.
 // These are times of the wall clock, so it holds as far as the servers' agree: one set ahead lets
 // items die that much sooner. A replica counts from when it received b(n) and t, both later than
