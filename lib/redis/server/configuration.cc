@@ -39,7 +39,7 @@ std::optional<std::string> refusal(const Setting& setting, long long value, long
          std::to_string(least) + ", " + std::to_string(most) + "]";
 }
 
-// Sets it, or returns why not: in its widest range, whatever the others are.
+// Sets it, or returns why not. Its range is the widest one, whatever the others are.
 std::optional<std::string> set(const Setting& setting, long long value) {
   if (auto reason = refusal(setting, value, setting.least, setting.most)) return reason;
   if (setting.member == &Configuration::expansion) {

@@ -57,7 +57,7 @@ inline constexpr std::uint64_t kSweepSlice = 4096;  // blocks of a slice: 256 Ki
 inline constexpr int kUnseen = kWrite | kNoTouch | kNoNotify | kNoStats;
 // Before all else here. The timer begins with the first value.
 void register_ticker(Context* context);
-// The value is at this key. Does nothing where that is known.
+// The value is at this key, and will be looked at soon.
 void tick_key(WindowedValue& value, int database, std::string_view key);
 // Before an addition to the value of the call's key: moves it on by the ticks that were not made up
 // yet, or of a large value that it owes, and replicates that. O(memory) for each of them.
