@@ -45,6 +45,10 @@ class WorkTest(CommandCase):
 
     def test_copies(self):
         self.create("copies", 1000, "--max-capacity", 1000)
+        self.server.call("CF.ADD", "copies:{p0}", "x")
+        bits = self.server.call("CF.SCANDUMP", "copies:{p0}", 0)[1][128]  # as parts that are pushed
+        self.assertEqual(bits, 9)
+        self.server.call("CF.DEL", "copies:{p0}", "x")
         self.expect("add", "copies", stdin=b"x\n" * 3)
         self.expect("add", "copies", "--unique", stdin=b"x\ny\n")
         self.assertEqual(self.info("copies")["items"], 4)
