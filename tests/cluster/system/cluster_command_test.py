@@ -47,7 +47,7 @@ class WorkTest(CommandCase):
         self.create("copies", 1000, "--max-capacity", 1000)
         self.server.call("CF.ADD", "copies:{p0}", "x")
         bits = self.server.call("CF.SCANDUMP", "copies:{p0}", 0)[1][128]  # as parts that are pushed
-        self.assertEqual(bits, 9)
+        self.assertEqual(bits, 10)
         self.server.call("CF.DEL", "copies:{p0}", "x")
         self.expect("add", "copies", stdin=b"x\n" * 3)
         self.expect("add", "copies", "--unique", stdin=b"x\ny\n")

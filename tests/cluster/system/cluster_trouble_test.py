@@ -143,6 +143,7 @@ class TroubleTest(CommandCase):
         self.assertEqual(self.run_command("info", "words", servers=servers)[0], 0)
         for name in ("words", "words:2"):
             self.expect("drop", name, servers=servers)
+        self.expect("drop", "words", status=1, servers=servers)
         self.expect_error(["permission"], "create", "other", "--capacity", 9, servers=servers)
 
     def test_no_module(self):
