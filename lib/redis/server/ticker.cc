@@ -292,11 +292,13 @@ void KeptValue::End::operator()(WindowedValue* value) const noexcept {
 }
 
 void pay_ticks(const Call& call, WindowedValue& value) {
+  const bool is_known = value.begun && value.owed == 0;
+  if (is_known && steady_now() < *value.begun + value.tick_length()) return;
   if (is_replayed(call) || (api.GetContextFlags(call.context) & kContextPrimary) == 0) return;
   const bool is_timed = configuration().window_timer != 0;
   if (is_timed) begin_tick(value);
   const std::int64_t now = steady_now();
-  if (is_timed ? value.next_death() == 0 : !value.begun || value.owed != 0) {
+  if (is_timed ? value.next_death() == 0 : !is_known) {
     value.begun = now;
     value.owed = 0;
   } else if (is_timed) {

@@ -413,7 +413,8 @@ TEST(RedisBloomValue, GoesOnAlikeWhereverItIsReceived) {
       ASSERT_EQ(other->info(false).ledger_entries, value->info(false).ledger_entries)
           << seed << ' ' << step;
       ASSERT_EQ(other->deletes(), value->deletes()) << seed << ' ' << step;
-      if (step % 16 == 0) ASSERT_EQ(other->digest(), value->digest()) << seed << ' ' << step;
+      if (step % 16 != 0) continue;
+      ASSERT_EQ(other->digest(), value->digest()) << seed << ' ' << step;
     }
   }
   EXPECT_GT(received_as_tables, 0U);
