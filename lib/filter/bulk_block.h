@@ -44,7 +44,6 @@ class KeyList {
 struct Departed {
   KeyList<std::uint64_t> leavers;        // to their alternates
   std::vector<std::uint64_t> leftovers;  // for Table::insert
-  std::vector<std::uint64_t> copies;     // for Table::insert after those
   std::vector<std::uint64_t> refused;    // further copies of a key that has the most
 };
 

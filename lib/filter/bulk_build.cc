@@ -81,10 +81,7 @@ class BulkBuild {
     } else {
       place_by_ranges();
     }
-    if (are_many_late()) {
-      if (gives_up_) return refuse_all();
-      for_each_range([&](std::size_t range, BuildScratch&) { put_off_copies(range); });
-    }
+    if (gives_up_ && are_many_late()) return refuse_all();
     for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
     for_each_range([&](std::size_t range, BuildScratch& scratch) { settle_own(range, scratch); });
     for (std::size_t round = 0; round < kMaxRounds && are_many_leavers(); ++round) {
@@ -164,23 +161,6 @@ class BulkBuild {
                                state_->blocks() + first, free_ + first, late.data());
       for (std::size_t n = 0; n < count; ++n) to.push(late[n]);
     });
-  }
-
-  // Takes further copies in crowds (ways.h) out of the late keys.
-  void put_off_copies(std::size_t range) {
-    std::vector<std::uint32_t> others;
-    late_[range].for_each_part([&, block = sort_.block_in_range()](auto keys) {
-      for (const std::uint32_t key : keys) {
-        const std::uint64_t located_key = located(first_block(range) + block(key), key & kPairMask);
-        if (rest_.is_in_crowd(located_key)) {
-          departed_[range].copies.push_back(located_key);
-        } else {
-          others.push_back(key);
-        }
-      }
-    });
-    late_[range].clear();
-    for (const std::uint32_t key : others) late_[range].push(key);
   }
 
   // Sorts the leavers of all ranges by their alternates and counts them there.

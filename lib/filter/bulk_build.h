@@ -5,8 +5,6 @@
 //           one key in nine is late. One thread places keys in their order while the filter fits
 //           its second-level cache. Otherwise a slice of the keys at a time is distributed to
 //           ranges of blocks (block_sort.h), and placed range by range.
-//   put off Ranges, where more are late than there would be without copies: further copies in a
-//           crowd (lib/kernels/ways.h) come last, so that others have their slots first.
 //   count   Ranges: how many keys have their home in each block.
 //   settle  Ranges: the late keys are sorted by block, and get slots by displacements
 //           (BuildKernels::settle). Where there are more keys than slots, and for a key that finds

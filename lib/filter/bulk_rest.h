@@ -38,12 +38,6 @@ class BulkRest {
   BulkRest(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, bool gives_up)
       : state_(state), view_(state->view), keys_(keys), outcomes_(outcomes), gives_up_(gives_up) {}
 
-  // Whether a located key that is not stored is a further copy in a crowd.
-  [[nodiscard]] bool is_in_crowd(std::uint64_t key) const {
-    const Place place = place_of(key);
-    return state_->kernels->is_in_crowd(view_.blocks[place.block], place.fingerprint, place.bucket);
-  }
-
   // Stores the leavers and leftovers of all ranges, or adds them to the refused.
   void insert(std::span<Departed> all) {
     state_->size = keys_.size();
@@ -52,9 +46,6 @@ class BulkRest {
         for (const std::uint64_t key : keys) insert(key, departed);
       });
       for (const std::uint64_t key : departed.leftovers) insert(key, departed);
-    }
-    for (Departed& departed : all) {
-      for (const std::uint64_t key : departed.copies) insert(key, departed);
     }
     for (const Departed& departed : all) state_->size -= departed.refused.size();
   }

@@ -26,8 +26,6 @@ HWY_INLINE bool store_at(const Block* blocks, const Place& home) {
     L::set(hold.change(home.block), first_slot(free & home.bucket), home.fingerprint);
     return true;
   }
-  if (free == 0) return false;
-  if (now.mark() != 0 && is_in_crowd<L>(now, home.fingerprint, home.bucket)) return false;
   const Way way = find_free_way_in<L>(now, free, home.bucket);
   if (!way) return false;
   walk<L>(hold.change(home.block), way, home.fingerprint);

@@ -41,7 +41,7 @@ constexpr BuildKernels build_kernels() {
 constexpr MapletKernels maplet_kernels() {
   using maplet::L;
   return {{HWY_TARGET, L::kNumber, match<L>, free_slots<L>, rank_by_slots<L>,
-           of_classes_by_slots<L>, maplet::find_way, maplet::find_free_way, nullptr, leavers<L>},
+           of_classes_by_slots<L>, maplet::find_way, maplet::find_free_way, leavers<L>},
           maplet::find,
           maplet::locate,
           maplet::find_batch,

@@ -72,8 +72,6 @@ struct TableKernels {
                   std::uint64_t goals) noexcept;
   // The same to a free slot, for a place whose bucket need not be filled in.
   Way (*find_free_way)(const Block& block, const Place& place) noexcept;
-  // Whether a newcomer with this bucket is a further copy in a crowd (ways.h). Of filters only.
-  bool (*is_in_crowd)(const Block& block, std::uint32_t fingerprint, std::uint64_t bucket) noexcept;
   // Adds the residents of these slots to the candidates, of which one, a newcomer whose target is
   // known, may be there. Open is one that has another block, with a free slot in its bucket; or
   // with a free slot, and no mark or a resident that could move there. Beside writers a hint.
@@ -114,8 +112,7 @@ struct BesideOthers {
 
 // The beginning of changes, at home, under one of the lock policies. Most changes end there.
 struct FirstTries {
-  // Stores the key with this hash if there is a way to a free slot of its home; a further copy in a
-  // crowd (ways.h) with a mark only if one of its bucket is free.
+  // Stores the key with this hash if there is a way to a free slot of its home.
   bool (*store)(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept;
   // The same for each place in turn, up to the first that has no way; returns how many were stored.
   std::size_t (*store_batch)(const Block* blocks, const Place* places, std::size_t count) noexcept;

@@ -20,7 +20,7 @@ namespace HWY_NAMESPACE {
 template <class L>
 constexpr LookupKernels lookup_kernels() {
   return {{HWY_TARGET, L::kNumber, match<L>, free_slots<L>, rank<L>, of_classes<L>, find_way<L>,
-           find_free_way<L>, is_in_crowd<L>, leavers<L>},
+           find_free_way<L>, leavers<L>},
           contains_beside<L>,
           contains_batch_beside<L>,
           bits_to_bytes,

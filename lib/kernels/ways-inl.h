@@ -128,23 +128,6 @@ HWY_INLINE Way find_free_way_in(const Block& block, std::uint64_t free, std::uin
 }
 
 template <class L>
-bool is_in_crowd(const Block& shared, std::uint32_t fingerprint, std::uint64_t bucket) noexcept {
-  BlockCopy copy;
-  const Block& block = readable_block(shared, copy);
-  const std::uint64_t copies = match_among<L>(block, fingerprint, bucket);
-  if (copies == 0) return false;
-  auto found = static_cast<std::uint32_t>(std::popcount(copies)) - 1;
-  for (std::uint32_t s = 0; s < L::kSlotsPerLane && found < kCrowd<L>; ++s) {
-    const std::uint32_t resident = L::get(block, s);
-    if (resident == 0) continue;
-    const std::uint64_t alike = match_among<L>(block, resident, L::kAllSlots);
-    if ((alike & (alike - 1)) == 0) continue;
-    found += (alike & ~L::bucket_with(resident, 0, s)) == 0 ? 1 : 0;
-  }
-  return found >= kCrowd<L>;
-}
-
-template <class L>
 Way find_free_way(const Block& shared, const Place& place) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);

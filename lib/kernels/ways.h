@@ -77,16 +77,6 @@ NESTLINE_INLINE void walk(Block& block, Way way, std::uint32_t fingerprint,
   L::set(block, to, fingerprint, value);
 }
 
-// A crowd: a block many of whose residents are copies of each other. There a further copy of a key
-// moves nobody: where buckets hold copies of few keys, most searches for ways and chains are in
-// vain, and take a hundred times as long as an insert. So many residents of the first lane must
-// have their fingerprint in other slots of their buckets, and nowhere else in the block; the
-// newcomer's own copies but one count too. Of different keys one resident in 50 has that at most,
-// also after growth, when many fingerprints are equal: fewer than one newcomer in 10^9 is taken for
-// such a copy. No two of a lane are copies of each other.
-template <class L>
-inline constexpr std::uint32_t kCrowd = L::kSlotsPerLane / 4 + 3;
-
 // The residents of a block in the order in which they would leave it: by spill class, then by slot.
 struct alignas(64) Ranks {
   static constexpr std::uint32_t kNumberBits = 6;

@@ -61,18 +61,6 @@ class SpillSearch {
            search(newcomer, kWideTries);
   }
 
-  // The same for a further copy in a crowd: only a free slot of its bucket in the alternate counts.
-  bool looks_away(const Place& newcomer) {
-    nodes_[0] = {newcomer, 0, kNobody};
-    node_count_ = 1;
-    const Place away = moved(geometry_, newcomer);
-    Block copy;
-    const std::uint64_t free = kernels_.free_slots(seen(blocks_[away.block], copy)) & away.bucket;
-    if (free == 0 || away.block == newcomer.block) return false;
-    end_at(0, away, kNobody, Way(first_slot(free)));
-    return true;
-  }
-
  protected:
   // In place of a victim's slot: the newcomer itself leaves, and no slot is vacated.
   static constexpr std::uint32_t kNobody = Ranks::kNobody;

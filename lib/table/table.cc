@@ -5,13 +5,8 @@
 namespace nestline::inline v0_2 {
 
 template <class L, class Locks>
-bool Table<L, Locks>::store(Hold& hold, const Place& place, Value value, Way way, bool at_home) {
+bool Table<L, Locks>::store(Hold& hold, const Place& place, Value value, Way way) {
   const Block& block = hold.at(place.block);
-  if (at_home && !way && block.mark() != 0 && is_in_crowd(place)) {
-    const std::uint64_t free = kernels_.free_slots(block) & place.bucket;
-    if (free != 0) way = Way(first_slot(free));
-    if (!way) return false;
-  }
   // Of an expiring filter, dead slots on the way may have been emptied since.
   if (!way || ((!Locks::kAlone || L::kExpires) && !is_open<L>(block, way)))
     way = kernels_.find_free_way(block, place);
@@ -38,7 +33,7 @@ std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, Value va
     hold.add(away.block);
     if (store(hold, away, value, room.way)) return Outcome::stored;
   }
-  if (store(hold, home, value, room.away ? Way() : room.way, true)) return Outcome::stored;
+  if (store(hold, home, value, room.away ? Way() : room.way)) return Outcome::stored;
   if (unique != nullptr) *unique = absence_of(home);
   return std::nullopt;
 }
@@ -67,7 +62,6 @@ auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, Absence* u
 template <class L, class Locks>
 std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room, Absence* absence) {
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-  bool crowd = false;
   {
     // Copies of one fingerprint cannot make room for each other; return before searching. Most of
     // the time one slot shows that not all are copies.
@@ -78,10 +72,9 @@ std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room,
       hold.add(away.block);
       if (copies(home) == home.bucket && copies(away) == away.bucket) return Outcome::copies;
     }
-    crowd = is_in_crowd(home);
   }
   SpillPlan<L, Locks> plan(blocks_, geometry_, kernels_);
-  if (!(crowd ? plan.looks_away(home) : plan.search(home))) return Outcome::full;
+  if (!plan.search(home)) return Outcome::full;
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   const bool watches = !Locks::kAlone && absence != nullptr && absence->alternate;
   if (watches) plan.watch(*absence->alternate);

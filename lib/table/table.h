@@ -125,14 +125,7 @@ class Table {
   std::optional<Outcome> try_to_place(const Place& home, Value value, const Room& room,
                                       Absence* unique);
   // Stores in this held block if there is a way to a free slot: the known one if it is open.
-  // `at_home`: the newcomer may be a further copy in a crowd, which takes only a slot of its
-  // bucket.
-  bool store(Hold& hold, const Place& place, Value value, Way way, bool at_home = false);
-  // Of a block that is held.
-  [[nodiscard]] bool is_in_crowd(const Place& place) const {
-    if constexpr (L::kHasValues) return false;
-    return kernels_.is_in_crowd(blocks_[place.block], place.fingerprint, place.bucket);
-  }
+  bool store(Hold& hold, const Place& place, Value value, Way way);
   // Makes room for a newcomer, or returns why it cannot. Holds no lock before or after.
   std::optional<Outcome> spill_for(const Place& home, Room& room, Absence* absence = nullptr);
   // Whether find() would return the same under `hold`; false too if that cannot be decided now.
