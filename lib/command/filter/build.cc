@@ -1,15 +1,15 @@
 // nestline build: makes a new filter from the lines of the inputs. With --capacity, keys go
 // straight into the filter. Without it (or with --threads) they must be counted first, and a pipe
-// can be read only once: their hashes are kept, 8 bytes per key, and the filter is built of all at
-// once (parallel::build). A line that occurs n times is n copies of its key. Options, and whether
-// the file can be written, are checked before the inputs are read.
+// can be read only once: their hashes are kept, and the filter is built of all at once
+// (parallel::build). Options, and whether the file can be written, are checked before the inputs
+// are read.
 #include <tbb/global_control.h>
 
 #include <limits>
 #include <new>
 
 #include "lib/command/filter/commands.h"
-#include "lib/command/filter/hash_store.h"
+#include "lib/command/filter/line_hashes.h"
 #include "lib/command/io/errors.h"
 #include "lib/command/io/output.h"
 #include "nestline/parallel.h"
@@ -21,19 +21,21 @@ constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
 constexpr std::uint64_t kMaxThreads = 1024;
 
 constexpr const char* kBuildFooter =
-    "Without --capacity, nestline counts the lines first, and makes room for no more. This\n"
-    "takes 8 bytes of memory per line. --threads above 1 needs this memory too. FILE then gives\n"
-    "the same answers for these keys, but its bytes may differ from one build to the next.\n"
+    "A line that occurs several times is taken once. To tell, nestline keeps 10 to 15 bytes of\n"
+    "memory for each different line.\n"
+    "Without --capacity, nestline counts the lines first, and makes room for no more. So it does\n"
+    "with --threads above 1: FILE then gives the same answers for these keys, but other bytes.\n"
     "With --max-capacity, nestline add and merge can go beyond --capacity: the filter doubles by\n"
     "itself and keeps the wanted false-positive rate up to that number of keys.\n"
     "A key is a line without its line end, a line feed or a carriage return and a line feed.\n"
-    "A line that occurs n times is n copies of its key. A filter holds at most 8 copies of a key\n"
-    "(10 at 16 bits). It leaves out further copies; the key is still found. To store every key\n"
-    "once, in a smaller filter, build it from the output of sort -u.\n"
+    "With --copies, a line that occurs n times is n copies of its key. A filter holds at most 8\n"
+    "copies of a key (10 at 16 bits), and fewer where copies of other keys take its slots. It\n"
+    "leaves out further copies; the key is still found. The memory is then 8 bytes for each line,\n"
+    "or none with --capacity and one thread.\n"
     "Exit status: 0 done, 2 error. FILE is written only on success.";
 
 constexpr const char* kUndoBuild =
-    "; to know which, build from no lines with --capacity, then nestline add --left-out";
+    "; to know which, build from no lines with --capacity, then nestline add --copies --left-out";
 
 struct BuildArguments : KeysArguments {
   Options options;  // capacity 0: not given, count the keys
@@ -59,53 +61,68 @@ Filter make_filter(const std::string& file, const Options& options) {
 // When the size of the inputs is known, counts the remaining lines, so that the message can give
 // the right capacity. A pipe may never end, so there it fails at once.
 [[noreturn]] void fail_full(const BuildArguments& arguments, const Inserter& built,
-                            ShownReader& reader) {
+                            ShownReader& reader, LineHashes& lines) {
   std::string sentence = "full after " + std::to_string(built.stored()) + " keys; ";
   if (reader.total_bytes()) {
     LineBatch batch;
-    while (reader.next(batch)) continue;
+    while (reader.next(batch)) lines.take(batch.keys);
   }
   if (!reader.total_bytes()) {
     sentence +=
         "build it again with a larger --capacity, or without --capacity to count the keys first";
-  } else if (reader.lines() > built.filter().capacity()) {
-    sentence += "build it again with a --capacity of at least " + std::to_string(reader.lines());
+  } else if (lines.size() > built.filter().capacity()) {
+    sentence += "build it again with a --capacity of at least " + std::to_string(lines.size());
+  } else if (arguments.copies) {
+    sentence += "some lines occur too often; build it again without --capacity or --copies";
   } else {
-    sentence += "some lines occur too often; build it again without --capacity, or from sort -u";
+    sentence += "many lines have the same hash; build it again without --capacity";
   }
   throw CommandError(arguments.file, sentence);
 }
 
+// What `work` returns, which keeps hashes of lines.
+template <typename Work>
+auto keeping_hashes(const BuildArguments& arguments, const LineHashes& lines, const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    throw CommandError(arguments.file, "not enough memory for the hashes of the keys after " +
+                                           std::to_string(lines.size()) +
+                                           "; --copies with --capacity and one thread needs none");
+  }
+}
+
 Inserter build_streaming(const BuildArguments& arguments, ShownReader& reader) {
   Inserter built(make_filter(arguments.file, arguments.options));
+  LineHashes lines(arguments.options.seed, arguments.copies);
   LineBatch batch;
   while (reader.next(batch)) {
-    if (!built.insert(batch.keys)) fail_full(arguments, built, reader);
+    const std::span hashes =
+        keeping_hashes(arguments, lines, [&] { return lines.take(batch.keys); });
+    if (!built.insert(hashes)) fail_full(arguments, built, reader, lines);
   }
   return built;
 }
 
-HashStore read_hashes(const BuildArguments& arguments, ShownReader& reader) {
-  HashStore hashes;
-  try {
+std::vector<Hash> read_hashes(const BuildArguments& arguments, ShownReader& reader,
+                              LineHashes& lines) {
+  return keeping_hashes(arguments, lines, [&] {
+    HashStore copies;
     LineBatch batch;
-    while (reader.next(batch)) hashes.append(batch.keys, arguments.options.seed);
-  } catch (const std::bad_alloc&) {
-    throw CommandError(arguments.file,
-                       "not enough memory for the hashes of the keys after " +
-                           std::to_string(hashes.size()) +
-                           (arguments.threads > 1 ? "; leave out --threads and give --capacity"
-                                                  : "; give --capacity, which needs no counting"));
-  }
-  return hashes;
+    while (reader.next(batch)) {
+      const std::span hashes = lines.take(batch.keys);
+      if (arguments.copies) copies.append(hashes);
+    }
+    return arguments.copies ? copies.take() : lines.set().take();
+  });
 }
 
 // Nothing when a key finds no room: then the caller inserts the keys one by one, copies last.
 std::optional<Inserter> build_at_once(const BuildArguments& arguments, const Options& options,
-                                      HashStore& hashes) {
+                                      std::span<const Hash> hashes) {
   const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, arguments.threads);
   try {
-    Inserter built(parallel::build(options, hashes.joined()));
+    Inserter built(parallel::build(options, hashes));
     built.add_refused_copies(hashes.size() - built.filter().size());
     return built;
   } catch (const std::invalid_argument& error) {
@@ -118,7 +135,8 @@ std::optional<Inserter> build_at_once(const BuildArguments& arguments, const Opt
 }
 
 Inserter build_of_hashes(const BuildArguments& arguments, ShownReader& reader) {
-  HashStore hashes = read_hashes(arguments, reader);
+  LineHashes lines(arguments.options.seed, arguments.copies);
+  const std::vector<Hash> hashes = read_hashes(arguments, reader, lines);
   const bool counting = arguments.options.capacity == 0;
   const std::uint64_t count = std::max<std::uint64_t>(hashes.size(), 1);
   const auto options_for = [&](std::uint64_t capacity) {
@@ -126,14 +144,15 @@ Inserter build_of_hashes(const BuildArguments& arguments, ShownReader& reader) {
     options.capacity = counting ? capacity : options.capacity;
     return options;
   };
+  reader.bar.say("fills a filter with " + short_number(hashes.size(), "keys"));
   std::optional<Inserter> built = build_at_once(arguments, options_for(count), hashes);
   if (built) return *std::move(built);
   const auto fill = [&](std::uint64_t capacity, bool copies_last) {
     built.emplace(make_filter(arguments.file, options_for(capacity)));
-    return hashes.insert(*built, reader.bar, copies_last);
+    return insert_all(hashes, *built, reader.bar, copies_last);
   };
   if (fill(count, false)) return *std::move(built);
-  if (!counting) fail_full(arguments, *built, reader);
+  if (!counting) fail_full(arguments, *built, reader, lines);
   // Many copies of one key can leave another without room, however large the filter is.
   if (fill(count, true)) return *std::move(built);
   // Happens to one filter in a million, or with keys that were chosen to make it happen.
@@ -188,6 +207,7 @@ Command build_command() {
         count(options.seed, 0, std::numeric_limits<std::uint64_t>::max())},
        {"--threads", "T", "Threads that fill the filter, at most one per core; default: 1",
         count(arguments->threads, 1, kMaxThreads)},
+       copies_option(arguments->copies),
        zero_option(arguments->inputs.zero_terminated),
        input_keys(arguments->inputs)},
       [arguments] { return build(*arguments); },

@@ -75,6 +75,10 @@ int verify(const KeysArguments& arguments) {
 
 Option filter_file(std::string& file) { return {"FILE", "", "The filter file", &file, kRequired}; }
 
+Option copies_option(bool& copies) {
+  return {"--copies", "", "Take a line as often as it occurs; default: once", &copies};
+}
+
 Command keys_command(const char* name, const char* about, const char* footer,
                      int (*work)(const KeysArguments&), const std::string& when_absent,
                      const char* left_out_help) {
@@ -84,6 +88,7 @@ Command keys_command(const char* name, const char* about, const char* footer,
                      {filter_file(arguments->file), zero_option(arguments->inputs.zero_terminated)},
                      [arguments, work] { return work(*arguments); }};
   if (left_out_help != nullptr) {
+    command.options.push_back(copies_option(arguments->copies));
     command.options.push_back(
         {"--left-out", "FILE", left_out_help, file_name(arguments->left_out)});
   }

@@ -10,10 +10,13 @@ struct KeysArguments {
   std::string file;
   LineInputs inputs;
   std::string left_out;  // --left-out: the file; empty: none
+  bool copies = false;   // --copies
 };
 
-/// FILE, and a command that has this, INPUT, -z and, with a help for it, --left-out.
+/// FILE; --copies; and a command that has FILE, INPUT, -z and, with a help for --left-out, that and
+/// --copies.
 Option filter_file(std::string& file);
+Option copies_option(bool& copies);
 Command keys_command(const char* name, const char* about, const char* footer,
                      int (*work)(const KeysArguments&),
                      const std::string& when_absent = kStandardInput,

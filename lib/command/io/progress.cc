@@ -91,6 +91,14 @@ void Progress::draw(double seconds, std::uint64_t done, std::optional<std::uint6
     if (room >= kShortestBar) text += bar(share, std::min(room, kMaxBar));
     text += tail;
   }
+  put(std::move(text));
+}
+
+void Progress::say(const std::string& text) {
+  if (shown_) put(verb_ + "  " + text);
+}
+
+void Progress::put(std::string text) {
   // Leave the last column free: writing there makes some terminals start a new line.
   text.resize(std::min(text.size(), terminal_columns() - 1));
   const std::size_t length = text.size();

@@ -31,12 +31,15 @@ class Progress {
   void begin(Unit unit, std::optional<std::uint64_t> total);
   /// Reports that this much is done. Without lines, the bar shows the bytes in a second.
   void update(std::uint64_t done, std::optional<std::uint64_t> lines = std::nullopt);
+  /// Shows a text at once, for work that reports nothing until it ends.
+  void say(const std::string& text);
   void erase() noexcept;
 
  private:
   using Clock = std::chrono::steady_clock;
 
   void draw(double seconds, std::uint64_t done, std::optional<std::uint64_t> lines);
+  void put(std::string text);
 
   std::string verb_;
   bool shown_;  // standard error is a terminal
