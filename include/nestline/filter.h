@@ -115,9 +115,10 @@ class NESTLINE_EXPORT Filter {
   ///
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
   /// and so does a key that finds no room. Copies that are not stored do not count: where there are
-  /// so many that fewer doublings are enough, it is built a second time. Of equal keys, those
-  /// beyond the most copies are not stored (Outcome::copies); may_contain is true for them all the
-  /// same. size() returns how many were stored.
+  /// so many that fewer doublings are enough, it is built a second time. Of equal keys, those for
+  /// which there is no slot are not stored, as by insert: Outcome::copies where copies have all
+  /// slots of the key, else Outcome::full. may_contain is true for them all the same. size()
+  /// returns how many were stored.
   ///
   /// Takes about 2.5 bytes a key and 9 bytes a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,

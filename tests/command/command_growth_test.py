@@ -47,8 +47,8 @@ class Threads(CommandTest):
     def test_surplus_copies_are_left_out(self):
         keys = lines(b"k", 1000) * 12
         for options in ([], ["--capacity", "20000"]):
-            status, out, err = self.run_command("build", "-o", "f", "--threads", "2", *options,
-                                                stdin=keys)
+            status, out, err = self.run_command("build", "--copies", "-o", "f", "--threads", "2",
+                                                *options, stdin=keys)
             self.assertEqual((status, out), (0, b""))
             left_out = 12000 - self.info("f")["keys"]
             self.assertGreaterEqual(left_out, 4000)

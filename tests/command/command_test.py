@@ -279,12 +279,15 @@ class Build(CommandTest):
     def test_copies(self):
         for bits, most in ((8, 8), (12, 8), (16, 10)):
             options = ["-o", "f", "--bits", str(bits), "--capacity", "9999"]
-            status, out, err = self.run_command("build", *options,
+            self.expect(["build", *options], stdin=b"again\n" * 30 + b"once\n")
+            self.assertEqual(self.info("f")["keys"], 2)
+            status, out, err = self.run_command("build", "--copies", *options,
                                                 stdin=b"again\n" * 30 + b"once\n")
             self.assertEqual((status, out), (0, b""))
             self.assertEqual(err, b"nestline: f: %d lines were further copies of keys that have "
                              b"the most copies already; they are still found; to know which, build "
-                             b"from no lines with --capacity, then nestline add --left-out\n"
+                             b"from no lines with --capacity, then nestline add --copies "
+                             b"--left-out\n"
                              % (30 - most))
             self.assertEqual(self.info("f")["keys"], most + 1)
             self.expect(["query", "f"], stdin=b"again\nonce\n", out=b"again\nonce\n")
@@ -294,13 +297,55 @@ class Build(CommandTest):
         # fit. Every key must be stored, whatever the order.
         grouped = b"".join(line * 8 for line in lines(b"k", 1000).splitlines(keepends=True))
         for keys in (grouped, lines(b"k", 1000) * 8):
-            status, out, err = self.run_command("build", "-o", "f", stdin=keys)
+            status, out, err = self.run_command("build", "--copies", "-o", "f", stdin=keys)
             self.assertEqual((status, out), (0, b""))
             self.assertIn(b"further copies", err)
             self.assertGreater(self.info("f")["keys"], 2000)
             self.expect(["verify", "f", "-"], stdin=lines(b"k", 1000))
-            status, _, err = self.run_command("add", "f", stdin=b"k-1\n" * 8)
+            status, _, err = self.run_command("add", "--copies", "f", stdin=b"k-1\n" * 8)
             self.assertEqual(status, 0, err)
+
+    def test_a_list_with_repeated_lines_is_a_set(self):
+        # Each line about 2.5 times, in no order. Built in all ways, added and removed, from several
+        # inputs too: as if each line were there once.
+        words = random.Random(7).choices(lines(b"id", 20000).splitlines(keepends=True), k=50000)
+        self.write("list", b"".join(words))
+        different = list(dict.fromkeys(words))
+        self.write("once", b"".join(different))
+        for number, options in enumerate(([], ["--capacity", "30000"], ["--threads", "2"],
+                                          ["--capacity", "1000", "--max-capacity", "30000"])):
+            file = "f%d" % number
+            self.expect(["build", "-o", file, *options, "list"])
+            self.assertEqual(self.info(file)["keys"], len(different))
+            self.expect(["build", "-o", "g", *options, "once"])
+            self.assertEqual(self.read(file), self.read("g"))
+            self.expect(["verify", file, "list"])
+            self.expect(["remove", file, "list", "list"])
+            self.assertEqual(self.info(file)["keys"], 0)
+        self.build("f", lines(b"other", 9000), "--capacity", "60000")
+        self.expect(["add", "f", "list", "once"])
+        self.assertEqual(self.info("f")["keys"], 9000 + len(different))
+        self.expect(["remove", "f", "list"])
+        self.assertEqual(self.info("f")["keys"], 9000)
+        self.expect(["verify", "f", "-"], stdin=lines(b"other", 9000))
+        # An add of what is there already is one more copy, as a second list is to be removed alone.
+        self.expect(["add", "f", "list"])
+        self.expect(["add", "f", "list"])
+        self.expect(["remove", "f", "list"])
+        self.expect(["verify", "f", "list"])
+        self.expect_error(["build", "-o", "small", "--capacity", "9000", "list"],
+                          b"--capacity of at least %d\n" % len(different))
+
+    def test_repeated_lines_take_no_longer(self):
+        seconds = []
+        for ids in (500000, 50000):
+            draw = random.Random(7)
+            words = (range(ids) if ids == 500000 else (draw.randrange(ids) for _ in range(500000)))
+            self.write("list", b"".join(b"id=%09d GET\n" % i for i in words))
+            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            self.expect(["build", "-o", "f", "list"])
+            seconds.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+        self.assertLess(seconds[1], 2 * seconds[0] + 0.2)
 
     def test_repeated_lines_are_counted_only(self):
         # The copies fill the filter at once; then each further copy would need a long search for room.
@@ -308,7 +353,7 @@ class Build(CommandTest):
         seconds = []
         for repeats in (12, 120):
             before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-            status, _, err = self.run_command("build", "-o", "f", "--capacity", "5000",
+            status, _, err = self.run_command("build", "--copies", "-o", "f", "--capacity", "5000",
                                               stdin=keys * repeats)
             seconds.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
             self.assertEqual(status, 0, err)

@@ -143,15 +143,16 @@ class Edit(CommandTest):
         self.assertEqual(os.stat(self.path("f")).st_ino, before.st_ino)
 
     def test_copies(self):
-        self.build("f", b"a\n" * 3, "--capacity", "9999", "--bits", "16")
-        status, _, err = self.run_command("add", "f", stdin=b"a\n" * 8)
+        self.build("f", b"a\n" * 3, "--copies", "--capacity", "9999", "--bits", "16")
+        status, _, err = self.run_command("add", "--copies", "f", stdin=b"a\n" * 8)
         self.assertEqual(status, 0)
         self.assertEqual(err, b"nestline: f: 1 line was a further copy of a key that has the most "
                          b"copies already; it is still found; to know which, use --left-out\n")
         self.assertEqual(self.info("f")["keys"], 10)
+        self.expect(["remove", "--copies", "f"], stdin=b"a\n" * 8)
         self.expect(["remove", "f"], stdin=b"a\n" * 9)
         self.expect(["query", "f"], stdin=b"a\n", out=b"a\n")
-        self.expect(["remove", "f"], 1, b"", b"nestline: f: 1 of 2 lines were not in the filter; "
+        self.expect(["remove", "--copies", "f"], 1, b"", b"nestline: f: 1 of 2 lines were not in the filter; "
                     b"nothing was removed for them\n", stdin=b"a\na\n")
         self.expect(["query", "f"], 1, stdin=b"a\n")
 
@@ -167,7 +168,8 @@ class Edit(CommandTest):
             added = end.join(lines(b"added", 1000).split()) + end
             text = added * 8 + b"added-0"  # without an end
             self.write("text", text)
-            status, out, err = self.run_command("add", "f", *zero, "--left-out", "rest", "text")
+            status, out, err = self.run_command("add", "--copies", "f", *zero, "--left-out",
+                                                "rest", "text")
             self.assertEqual((status, out), (0, b""))
             self.assertRegex(err, rb"\Anestline: f: \d+ lines were further copies [^\n]* found\n\Z")
             rest = self.read("rest").replace(b"\r", b"").split(end[-1:])[:-1]
@@ -175,7 +177,7 @@ class Edit(CommandTest):
             self.assertGreater(len(rest), 0)
             self.assertIn(b"added-0", rest)
             self.expect(["verify", "f", *zero, "text"])
-            self.expect(["remove", "f", *zero, "--left-out", "rest", "text"])
+            self.expect(["remove", "--copies", "f", *zero, "--left-out", "rest", "text"])
             self.assertEqual(self.info("f")["keys"], 100000)
             self.expect(["verify", "f", "others"])
 
@@ -184,9 +186,9 @@ class Edit(CommandTest):
         self.write("first", b"a\n" * 8)
         self.write("second", b"a\nb\n")
         for number, rest in (("first", b""), ("second", b"a\n")):
-            self.run_command("add", "f", "--left-out", number + ".rest", number)
+            self.run_command("add", "--copies", "f", "--left-out", number + ".rest", number)
             self.assertEqual(self.read(number + ".rest"), rest)
-        self.expect(["remove", "f", "--left-out", "first.rest", "first"])
+        self.expect(["remove", "--copies", "f", "--left-out", "first.rest", "first"])
         self.expect(["query", "f", "second"], out=b"b\n")
         self.expect(["add", "f", "--left-out", "again.rest", "second.rest"])
         self.expect(["verify", "f", "second"])
@@ -208,7 +210,7 @@ class Edit(CommandTest):
             (["remove", "--left-out", "none"], b"nestline: none: No such file"),
             (["add", "--left-out", "./keys"], b"--left-out takes another file than INPUT"),
             (["remove", "--left-out", "keys"], b"--left-out takes another file than INPUT"),
-            (["add", "--left-out", "/dev/full"], b"nestline: /dev/full: No space left on device"),
+            (["add", "--copies", "--left-out", "/dev/full"], b"nestline: /dev/full: No space left on device"),
         ]:
             self.expect_error([*arguments, "f", "keys"], message)
             self.assertEqual(self.read("f"), before)
@@ -220,7 +222,8 @@ class Edit(CommandTest):
         self.expect(["add", "f", "--left-out", "rest"], stdin=b"b\n")
         self.assertEqual(self.read("rest"), b"")
         self.expect(["remove", "f", "--left-out", "rest"], stdin=b"b\n")
-        self.expect(["remove", "f", "--left-out", "keys"], stdin=b"b\n" * 11, status=1,
+        self.expect(["remove", "f", "--left-out", "keys"], stdin=b"b\n" * 11)
+        self.expect(["remove", "--copies", "f", "--left-out", "keys"], stdin=b"b\n" * 11, status=1,
                     err=b"nestline: f: 1 of 1 lines were not in the filter; nothing was removed "
                         b"for them\n")
 

@@ -35,9 +35,10 @@ bool HashSet::insert(Hash hash) {
     added = !std::exchange(has_zero_, true);
   } else {
     Part& part = parts_[hash.value >> (64 - kPartBits)];
-    if (part.used >= part.places.size() / 5 * 4) enlarge(part);
+    if (part.places.empty()) enlarge(part);
     added = put(part.places, hash.value);
     part.used += added ? 1 : 0;
+    if (added && part.used >= part.places.size() / 5 * 4) enlarge(part);
   }
   size_ += added ? 1 : 0;
   return added;
