@@ -6,8 +6,8 @@
 // system keeps what it could not write in memory, and calls the next sync a success. So opening for
 // writing writes that part anew, in a new segment, and ends it with a sync mark that names the
 // segment before (Log::renew_end). If it is torn there, it is read from the new one; then it is
-// laid over the old bytes, so that the new segment may be compacted away. Where there is no room for
-// that segment, its name or its sync, the part is laid over itself alone.
+// laid over the old bytes, so that the new segment may be compacted away. Where there is no room
+// for that segment, its name or its sync, the part is laid over itself alone.
 //
 // Compaction leaves a file out of the list when nothing in it lives; repair leaves damaged ones out
 // (repair.cc). So a checkpoint with records in a file that the last list leaves out is older than a

@@ -100,6 +100,16 @@ void damage_unmarked(const SmallStore& store, const WithDamage& with) {
   }
 }
 
+void damage_all_files(const SmallStore& store, const WithDamage& with) {
+  for (std::size_t part = 0; part < 64; ++part) {
+    Files files = store.files;
+    for (auto& [name, content] : files) {
+      if (name.ends_with(".log")) content[content.size() * part / 64] ^= std::byte{1};
+    }
+    with({std::move(files), "part " + std::to_string(part) + " of all files", {}});
+  }
+}
+
 void damage_lengths(const SmallStore& store, const WithDamage& with) {
   for (const auto& [name, content] : store.files) {
     for (std::size_t size = 0; size < content.size(); size += step_at(name, size)) {

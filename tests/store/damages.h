@@ -39,6 +39,8 @@ using WithDamage = std::function<void(DamagedFiles damaged)>;
 void damage_bytes(const SmallStore& store, const WithDamage& with);
 // In the newest file, without the mark of closing: only the checkpoint proves that it is damage.
 void damage_unmarked(const SmallStore& store, const WithDamage& with);
+// So much that repair writes several files.
+void damage_all_files(const SmallStore& store, const WithDamage& with);
 void damage_lengths(const SmallStore& store, const WithDamage& with);
 void lengthen_files(const SmallStore& store, const WithDamage& with);
 void lose_and_swap_files(const SmallStore& store, const WithDamage& with);

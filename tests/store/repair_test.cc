@@ -17,8 +17,8 @@ namespace nestline::test {
 namespace {
 
 constexpr std::array kDamages = {
-    damage_bytes,        damage_unmarked,        damage_lengths,           lengthen_files,
-    lose_and_swap_files, mix_with_another_store, damage_what_crashes_leave};
+    damage_bytes,   damage_unmarked,     damage_all_files,       damage_lengths,
+    lengthen_files, lose_and_swap_files, mix_with_another_store, damage_what_crashes_leave};
 
 using Machine = std::shared_ptr<SimulatedMachine>;
 
