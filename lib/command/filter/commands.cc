@@ -81,10 +81,6 @@ Option copies_option(bool& copies) {
   return {"--copies", "", "Take a line as often as it occurs; default: once", &copies};
 }
 
-Option copies_option(bool& copies) {
-  return {"--copies", "", "Take a line as often as it occurs; default: once", &copies};
-}
-
 Command keys_command(const char* name, const char* about, const char* footer,
                      int (*work)(const KeysArguments&), const std::string& when_absent,
                      const char* left_out_help) {
