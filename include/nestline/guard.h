@@ -252,7 +252,7 @@ class Guard {
                            ": the guard knows its keys or is learning them: make a new guard.");
   }
   // What a fill that failed has left beside the filter.
-  void forget_list() {
+  NESTLINE_HERE void forget_list() {
     listed_.clear();
     list_size_ = 0;
     taken_.clear();

@@ -277,7 +277,7 @@ class Advice(CommandTest):
         info = self.info("f")
         self.assertEqual(info["doublings"], 4)
         header = bytearray(self.read("f")[:4088])
-        header[56:72] = struct.pack("<2Q", info["keys"] + 3, info["slots"])  # the capacities
+        header[56:72] = struct.pack("<2Q", info["keys"] + 3, info["capacity"])  # the capacities
         with open(os.path.join(self.folder, "f"), "r+b") as file:
             file.write(header + struct.pack("<Q", xxh3_64(bytes(header))))
         self.expect_advice("f", "nearly full: there is room for 3 more keys, and it has doubled as "

@@ -129,7 +129,7 @@ class Lines(CommandTest):
                 self.expect(["uniq", "half", "half", "-"], stdin=key + b"\r\n" + key + b"\n",
                             out=key + b"\r\n")
                 self.expect(["add", "f"], stdin=key + b"\r\n")
-                self.expect(["remove", "f", "half", "-"], stdin=key + b"\n")
+                self.expect(["remove", "--copies", "f", "half", "-"], stdin=key + b"\n")
                 self.assertEqual(self.info("f")["keys"], 0)
 
     def test_lines_that_end_in_a_zero_byte(self):

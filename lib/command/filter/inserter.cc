@@ -4,17 +4,28 @@ namespace nestline::inline v0_2::command {
 
 bool Inserter::insert(std::span<const Hash> keys) {
   left_out_.clear();
-  const std::span outcomes = outcomes_for(keys.size());
-  const std::size_t stored = filter_.insert(keys, outcomes);
-  stored_ += stored;
-  if (stored == keys.size()) return true;
-
+  wanted_.clear();
+  positions_.clear();
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (outcomes[i] == Outcome::stored) continue;
-    if (outcomes[i] == Outcome::full && !filter_.may_contain(keys[i])) return false;
-    ++refused_copies_;
-    left_out_.push_back(static_cast<std::uint32_t>(i));
+    if (refused_.contains(keys[i].value)) {
+      leave_out(i);
+    } else {
+      wanted_.push_back(keys[i]);
+      positions_.push_back(i);
+    }
   }
+  const std::span outcomes = outcomes_for(wanted_.size());
+  const std::size_t stored = filter_.insert(wanted_, outcomes);
+  stored_ += stored;
+  if (stored == wanted_.size()) return true;
+
+  for (std::size_t i = 0; i < wanted_.size(); ++i) {
+    if (outcomes[i] == Outcome::stored) continue;
+    if (outcomes[i] == Outcome::full && !filter_.may_contain(wanted_[i])) return false;
+    refused_.insert(wanted_[i].value);
+    leave_out(positions_[i]);
+  }
+  std::ranges::sort(left_out_);
   return true;
 }
 

@@ -1,10 +1,13 @@
 // Inserts batches of keys and finds out why some were not stored. A key has a limited number of
 // slots, fewer when copies of others use them too. A copy without room is counted if its key is
-// found. A key without room that is not found means that the filter is full.
+// found. A key without room that is not found means that the filter is full. Finding that takes
+// many blocks, most of the work when keys repeat often. So a key that was left out is remembered:
+// nothing is erased here, so it never has room later.
 #ifndef NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
 #define NESTLINE_LIB_COMMAND_FILTER_INSERTER_H_
 
 #include <algorithm>
+#include <unordered_set>
 #include <vector>
 
 #include "nestline/filter.h"
@@ -36,10 +39,17 @@ class Inserter {
     outcomes_.resize(std::max(outcomes_.size(), keys));
     return std::span(outcomes_).first(keys);
   }
+  void leave_out(std::size_t position) {
+    ++refused_copies_;
+    left_out_.push_back(static_cast<std::uint32_t>(position));
+  }
 
   Filter filter_;
   std::vector<Outcome> outcomes_;
+  std::vector<Hash> wanted_;            // those of a batch that were not left out before,
+  std::vector<std::size_t> positions_;  // and where they are in it
   std::vector<std::uint32_t> left_out_;
+  std::unordered_set<std::uint64_t> refused_;  // hashes of keys that were left out
   std::uint64_t stored_ = 0;
   std::uint64_t refused_copies_ = 0;
 };

@@ -13,3 +13,4 @@ nestline store dump users.db > copy.tsv      # what nestline store load reads
 nestline store compact users.db              # wins back the bytes of what was deleted
 nestline store verify users.db               # reads every byte; prints nothing: all is well
 nestline store repair users.db               # where verify found damage: keeps what is whole
+nestline store damaged users.db              # lists what repair has put away; --remove removes it
