@@ -340,7 +340,7 @@ TEST(Hostile, CapacitiesThatNoFilterHas) {
     return check_fields({{bits, geometry, 0, capacity, most}}, kind_of(bits));
   };
   for (const int bits : {8, 9, 10, 12, 16, kMapletBits}) {
-    for (const std::uint64_t bases : {64, 100, 5000}) {
+    for (const std::uint64_t bases : {64u, 100u, 5000u}) {
       const Geometry geometry{bases, 0};
       const std::uint64_t least = bases * slots_of(bits) / 2;
       const std::uint64_t most = (bases * slots_of(bits)) << max_growth(bits);

@@ -200,8 +200,8 @@ class DisturbedRepair {
       const bool is_right =
           !opened_.is_damaged &&
           (before == kError ? answer == kError || answer == repaired : answer == before);
-      expect(is_right, [&, &name = key] {
-        return what + ", the key " + name + " is " + answer + "; opening had " + before +
+      expect(is_right, [&, &name = key, &now_it_is = answer] {
+        return what + ", the key " + name + " is " + now_it_is + "; opening had " + before +
                ", and repair " + repaired;
       });
     }
