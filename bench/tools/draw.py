@@ -2,7 +2,7 @@
 bench/memory.json.
 
 With --measure it measures first and replaces these files, or the one that is named. Memory takes two
-minutes on any machine: its results are counts. Rates take some five minutes on a machine with nothing
+minutes on any machine: its results are counts. Rates take some ten minutes on a machine with nothing
 else running. Other programs change the speed of a machine from minute to minute, so rates of
 different minutes are not compared. Each rate is drawn as its ratio to the rate that was measured in
 turn with it, the median of the repetitions, times the highest rate of that one: nestline of 8 bits in
