@@ -4,8 +4,25 @@ namespace nestline::inline v0_2::command {
 
 bool Inserter::insert(std::span<const Hash> keys) {
   left_out_.clear();
-  wanted_.clear();
   positions_.clear();
+  if (!refused_.empty()) keys = not_refused(keys);
+  const std::span outcomes = outcomes_for(keys.size());
+  const std::size_t stored = filter_.insert(keys, outcomes);
+  stored_ += stored;
+  if (stored == keys.size()) return true;
+
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (outcomes[i] == Outcome::stored) continue;
+    if (outcomes[i] == Outcome::full && !filter_.may_contain(keys[i])) return false;
+    refused_.insert(keys[i].value);
+    leave_out(positions_.empty() ? i : positions_[i]);
+  }
+  std::ranges::sort(left_out_);
+  return true;
+}
+
+std::span<const Hash> Inserter::not_refused(std::span<const Hash> keys) {
+  wanted_.clear();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (refused_.contains(keys[i].value)) {
       leave_out(i);
@@ -14,19 +31,7 @@ bool Inserter::insert(std::span<const Hash> keys) {
       positions_.push_back(i);
     }
   }
-  const std::span outcomes = outcomes_for(wanted_.size());
-  const std::size_t stored = filter_.insert(wanted_, outcomes);
-  stored_ += stored;
-  if (stored == wanted_.size()) return true;
-
-  for (std::size_t i = 0; i < wanted_.size(); ++i) {
-    if (outcomes[i] == Outcome::stored) continue;
-    if (outcomes[i] == Outcome::full && !filter_.may_contain(wanted_[i])) return false;
-    refused_.insert(wanted_[i].value);
-    leave_out(positions_[i]);
-  }
-  std::ranges::sort(left_out_);
-  return true;
+  return wanted_;
 }
 
 bool Inserter::insert_new(std::span<const Hash> keys, std::vector<Hash>& found) {

@@ -39,6 +39,8 @@ class Inserter {
     outcomes_.resize(std::max(outcomes_.size(), keys));
     return std::span(outcomes_).first(keys);
   }
+  // Those that were not left out before; leaves out the others.
+  std::span<const Hash> not_refused(std::span<const Hash> keys);
   void leave_out(std::size_t position) {
     ++refused_copies_;
     left_out_.push_back(static_cast<std::uint32_t>(position));
@@ -46,8 +48,8 @@ class Inserter {
 
   Filter filter_;
   std::vector<Outcome> outcomes_;
-  std::vector<Hash> wanted_;            // those of a batch that were not left out before,
-  std::vector<std::size_t> positions_;  // and where they are in it
+  std::vector<Hash> wanted_;            // what not_refused() returns,
+  std::vector<std::size_t> positions_;  // and where they are in the batch
   std::vector<std::uint32_t> left_out_;
   std::unordered_set<std::uint64_t> refused_;  // hashes of keys that were left out
   std::uint64_t stored_ = 0;
