@@ -93,7 +93,7 @@ endfunction()
 # nestline_fuzz(NAME LIBRARY [SOURCE...]): the fuzz target fuzz_NAME.cc. Its kept inputs run as a test: with
 # libFuzzer in a NESTLINE_FUZZ build, with our own main in every other build. Not in the development build:
 # they take long to compile.
-set(NESTLINE_FUZZ_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/fuzz)
+set(NESTLINE_FUZZ_FOLDER ${CMAKE_CURRENT_SOURCE_DIR}/filters/fuzz)
 function(nestline_fuzz name library)
   if(precompiles AND NOT NESTLINE_FUZZ)
     return()

@@ -14,8 +14,7 @@
 
 #include "bench/store/session.h"
 
-namespace nestline::bench {
-namespace {
+namespace nestline::bench { namespace {
 
 std::set<std::string> split(std::string_view text) {
   std::set<std::string> words;

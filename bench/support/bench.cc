@@ -95,8 +95,7 @@
 #include "bench/support/context.h"
 #include "bench/support/workload.h"
 
-namespace nestline::bench {
-namespace {
+namespace nestline::bench { namespace {
 
 // Takes our own arguments out of `arguments`; false when one is wrong.
 bool take_own(std::vector<char*>& arguments) {

@@ -8,8 +8,8 @@
 #include <fstream>
 #include <string>
 
-#include "lib/kernels/kernels.h"
-#include "lib/kernels/targets.h"
+#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/kernels/targets.h"
 
 namespace nestline::bench {
 namespace {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "lib/place/layout.h"
+#include "lib/engine/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/filter.h"
 

@@ -1,10 +1,10 @@
 """scripts/bench count: compares instruction counts of counted_workloads with the recorded ones.
 
-callgrind collects only inside the function nestline_workload of bench/filter/counted_workloads.cc. It
+callgrind collects only inside the function nestline_workload of bench/filters/filter/counted_workloads.cc. It
 writes a part of its profile each time that function returns; the "totals" of part i are the
 instructions of workload i. They are the same in every run and on every x86-64 machine with AVX2,
 because valgrind shows the program its own processor. They differ with the compiler and the libraries.
-So the record, bench/filter/instruction_counts.json, says what it was made with. Where that differs,
+So the record, bench/filters/filter/instruction_counts.json, says what it was made with. Where that differs,
 nothing is checked: status 77. A lower count fails as a higher one does, since a stale record would
 hide the next rise. After an intended change, record again, in the commit that made it.
 

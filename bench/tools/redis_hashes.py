@@ -6,7 +6,7 @@ filter. Both are timed by the server's own clock (INFO commandstats), which leav
 of the command. The same for CF.MADDH beside CF.INSERT, and CF.MDELH beside CF.MDEL.
 
 CF.MEXISTSH through one connection with pipelines covers everything: the client, the protocol, the
-reading of the command. In turn with it runs bench/redis/hash_batches.cc: a Filter of the same size
+reading of the command. In turn with it runs bench/faces/redis/hash_batches.cc: a Filter of the same size
 that is asked in one batch, and the value of a key, both without a server.
 """
 

@@ -29,7 +29,7 @@
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// Where the servers are and how to talk to them.
 struct ClusterOptions {
@@ -204,6 +204,6 @@ class NESTLINE_EXPORT ClusterCopy {
 /// Replaces the file atomically. Throws std::system_error, std::bad_alloc.
 NESTLINE_EXPORT void save(const ClusterCopy& copy, const std::string& path);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_CLUSTER_H_

@@ -31,7 +31,7 @@
 #pragma push_macro("slots")  // Qt's, which is empty
 #undef slots
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 struct SecondLook;  // private to the library
 
@@ -229,7 +229,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   bool can_merge(const ConcurrentFilter& other, std::string* why = nullptr) const;
 
  private:
-  friend struct ConcurrentAccess;  // lib/concurrent/concurrent_state.h
+  friend struct ConcurrentAccess;  // lib/filters/concurrent/concurrent_state.h
   friend class ConcurrentReader;
   // A template, so that {} is not taken for a pointer.
   template <internal::OwnerOf<State> Owner>
@@ -251,7 +251,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
 /// Saves a snapshot, which needs memory. Throws also std::logic_error inside a section.
 NESTLINE_EXPORT void save(const ConcurrentFilter& filter, const Output& to);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #pragma pop_macro("slots")
 

@@ -37,7 +37,7 @@
 #pragma push_macro("slots")  // Qt's, which is empty
 #undef slots
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// What an ExpiringFilter is made for.
 struct ExpiringOptions {
@@ -171,7 +171,7 @@ class NESTLINE_EXPORT ExpiringFilter {
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:
-  friend struct ExpiringAccess;  // lib/expiring/expiring_state.h
+  friend struct ExpiringAccess;  // lib/filters/expiring/expiring_state.h
   friend class ConcurrentReader;
   // A template, so that {} is not taken for a pointer.
   template <internal::OwnerOf<State> Owner>
@@ -271,7 +271,7 @@ class NESTLINE_EXPORT ExpiringClock {
   std::mutex catching_up_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #pragma pop_macro("slots")
 

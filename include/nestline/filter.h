@@ -31,10 +31,10 @@
 #pragma push_macro("slots")  // Qt's, which is empty
 #undef slots
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 namespace internal {
-struct Blocks;  // what every filter is made of: lib/filter/blocks.h
+struct Blocks;  // what every filter is made of: lib/filters/filter/blocks.h
 }
 
 /// What a filter is made for.
@@ -258,7 +258,7 @@ class NESTLINE_EXPORT Filter {
   bool can_merge(const Filter& other, std::string* why = nullptr) const;
 
  private:
-  friend struct FilterAccess;  // lib/filter/blocks.h
+  friend struct FilterAccess;  // lib/filters/filter/blocks.h
   // A template, so that {} is not taken for a pointer.
   template <internal::OwnerOf<internal::Blocks> Owner>
   explicit Filter(Owner state) noexcept : state_(std::move(state)), hash_of_(hasher(*state_)) {}
@@ -277,7 +277,7 @@ class NESTLINE_EXPORT Filter {
 /// Writes the filter: see Output. Throws std::system_error, std::bad_alloc.
 NESTLINE_EXPORT void save(const Filter& filter, const Output& to);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #pragma pop_macro("slots")
 

@@ -11,7 +11,7 @@
 #include "nestline/export.h"
 #include "nestline/internal/here.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// Bytes that are not a filter this version can read. what() names where they came from, which byte
 /// is wrong and why; the members say the same one by one. Copying it never throws.
@@ -30,6 +30,6 @@ struct NESTLINE_EXPORT FormatError : std::runtime_error {
   std::shared_ptr<const std::string> text_;  // what the views look at: file, then cause
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_FORMAT_ERROR_H_

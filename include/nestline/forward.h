@@ -8,7 +8,7 @@
 
 #include "nestline/export.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 struct Hash;
 class Key;
@@ -55,6 +55,6 @@ namespace parallel {
 struct Cancelled;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_FORWARD_H_

@@ -62,7 +62,7 @@
 #include "nestline/io.h"
 #include "nestline/keys.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// What a lookup may return. No error code: its 0 may mean success.
 template <typename T>
@@ -361,6 +361,6 @@ class Guard {
   std::unordered_multiset<std::uint64_t> taken_;  // during fill: to be taken when it ends
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_GUARD_H_

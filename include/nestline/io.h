@@ -29,7 +29,7 @@
 #include "nestline/format_error.h"
 #include "nestline/mapped_filter.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// Takes the bytes of a filter. Called with one piece after another, of up to 1 MiB, in order.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
@@ -137,6 +137,6 @@ requires requires(const AnyFilter& filter, const Output& to) { save(filter, to);
   return Filter::load(bytes, memory);
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_IO_H_

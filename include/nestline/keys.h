@@ -18,7 +18,7 @@
 #include "nestline/export.h"
 #include "nestline/internal/here.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// A key that the caller has hashed already. All 64 bits are used as they are, so the hash must be
 /// well mixed: a counter or a pointer used as a hash gives a filter that is full early and often
@@ -248,6 +248,6 @@ class KeySpan {
   std::variant<Integers, Hashes, Strings, OwnedStrings, Unsigned32, Signed32, OtherIntegers> keys_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_KEYS_H_

@@ -33,7 +33,7 @@
 #pragma push_macro("slots")  // Qt's, which is empty
 #undef slots
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// What a new Maplet should be able to hold.
 struct MapletOptions {
@@ -175,7 +175,7 @@ class NESTLINE_EXPORT MappedMaplet {
   internal::OwnedState<State> state_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #pragma pop_macro("slots")
 

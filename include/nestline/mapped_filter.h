@@ -20,10 +20,10 @@
 #pragma push_macro("slots")  // Qt's, which is empty
 #undef slots
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 namespace internal {
-class Mapped;  // lib/file/mapped.h
+class Mapped;  // lib/filters/file/mapped.h
 }
 
 /// When the blocks of a mapped file are checked. They lie in sections of 1 MiB, each with a
@@ -125,7 +125,7 @@ class NESTLINE_EXPORT MappedFilter {
   internal::KeyHasher hash_of_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #pragma pop_macro("slots")
 

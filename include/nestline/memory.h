@@ -24,7 +24,7 @@
 
 #include "nestline/export.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// A resource whose allocate gives bytes that are all 0, as fresh pages are. Derive from it: then
 /// the library writes no zeros, and pages take memory only when they are first used.
@@ -37,6 +37,6 @@ class NESTLINE_EXPORT ZeroedMemory : public std::pmr::memory_resource {};
 /// may pass its calls on to it. Lives as long as the process. Safe in any thread.
 NESTLINE_EXPORT ZeroedMemory& mapped_memory() noexcept;
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_MEMORY_H_

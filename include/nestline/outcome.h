@@ -6,7 +6,7 @@
 
 #include "nestline/internal/here.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// How an insert ended. Outcome{}, 0, has none of these names: it is not decided yet.
 enum class Outcome : std::uint8_t {
@@ -28,6 +28,6 @@ struct [[nodiscard("a key that is not stored will be missed: look at the outcome
   NESTLINE_HERE explicit operator bool() const noexcept { return outcome == Outcome::stored; }
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_OUTCOME_H_

@@ -18,7 +18,7 @@
 #include "nestline/filter.h"
 #include "nestline/keys.h"
 
-namespace nestline::inline v0_2::parallel {
+namespace nestline { inline namespace v0_3 { namespace parallel {
 
 /// Thrown when the caller's task group was cancelled before all keys were done: no function here
 /// returns a partial result as if it were complete.
@@ -58,6 +58,6 @@ NESTLINE_EXPORT std::size_t select(const MappedFilter& filter, KeySpan keys,
 NESTLINE_EXPORT std::size_t erase(ConcurrentFilter& filter, KeySpan keys,
                                   std::span<std::uint8_t> erased = {});
 
-}  // namespace nestline::inline v0_2::parallel
+}}}  // namespace nestline::parallel
 
 #endif  // NESTLINE_PARALLEL_H_

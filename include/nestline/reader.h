@@ -16,7 +16,7 @@
 #include "nestline/internal/lookup_here.h"
 #include "nestline/keys.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// Looks keys up in a Filter, with the answers of its may_contain. Trivially copyable; copies may
 /// be used by any number of threads, each its own or all the same one.
@@ -68,6 +68,6 @@ class Reader {
 };
 static_assert(std::is_trivially_copyable_v<Reader>);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_READER_H_

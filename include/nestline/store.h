@@ -27,7 +27,7 @@
 #include "nestline/internal/owned_state.h"
 #include "nestline/outcome.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace internal {
 struct Manifests;  // for store_files.h
 }
@@ -252,6 +252,6 @@ NESTLINE_EXPORT StoreReport repair_store(const std::filesystem::path& folder);
 NESTLINE_EXPORT std::vector<std::filesystem::path> damaged_files(
     const std::filesystem::path& folder);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_STORE_H_

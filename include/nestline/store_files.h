@@ -19,7 +19,7 @@
 #pragma push_macro("lines")  // <term.h>'s
 #undef lines
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 /// How put_file cuts: pieces of so many bytes, or one for each line, at most so long.
 struct FilePieces {
@@ -51,7 +51,7 @@ NESTLINE_EXPORT bool erase_file(Store& store, std::string_view name);
 /// All files, in the order of their names.
 [[nodiscard]] NESTLINE_EXPORT std::vector<StoredFile> list_files(const Store& store);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #pragma pop_macro("lines")
 

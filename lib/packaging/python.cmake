@@ -9,12 +9,12 @@ install(
   TARGETS nestline_python
   LIBRARY DESTINATION ${NESTLINE_PYTHON_DESTINATION}/nestline
   COMPONENT python)
-list(TRANSFORM python_sources PREPEND ${PROJECT_SOURCE_DIR}/lib/python/nestline/ OUTPUT_VARIABLE python_files)
+list(TRANSFORM python_sources PREPEND ${PROJECT_SOURCE_DIR}/lib/faces/python/nestline/ OUTPUT_VARIABLE python_files)
 install(
   FILES ${python_files}
   DESTINATION ${NESTLINE_PYTHON_DESTINATION}/nestline
   COMPONENT python)
-configure_file(${PROJECT_SOURCE_DIR}/lib/python/METADATA.in METADATA @ONLY)
+configure_file(${PROJECT_SOURCE_DIR}/lib/faces/python/METADATA.in METADATA @ONLY)
 install(
   FILES ${CMAKE_CURRENT_BINARY_DIR}/METADATA
   DESTINATION ${NESTLINE_PYTHON_DESTINATION}/nestline-${PROJECT_VERSION}.dist-info

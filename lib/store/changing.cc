@@ -4,12 +4,12 @@
 // for the index. So a change that throws has not been made.
 #include <unordered_map>
 
-#include "lib/concurrent/reclaim.h"
+#include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/manifests.h"
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 // The bytes of all keys and values in one string, and where each lies.
 struct Store::Batch::Changes {
   struct Step {
@@ -229,4 +229,4 @@ bool internal::Manifests::erase(Store& store, std::string_view name) {
 
 void Store::sync() { state_->sync(); }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

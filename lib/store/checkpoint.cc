@@ -3,7 +3,7 @@
 #include "lib/store/digest.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 constexpr std::array<char, 8> kCheckpointMagic = {'n', 'e', 's', 't', 'i', 'd', 'x', '\n'};
@@ -129,4 +129,4 @@ std::optional<Checkpoint> read_checkpoint(Disk& disk) {
   return checkpoint;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -8,7 +8,7 @@
 #include "lib/store/log_format.h"
 #include "nestline/maplet.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 inline constexpr std::string_view kCheckpointName = "index.nest";
 inline constexpr std::string_view kCheckpointNewName = "index.nest.new";
@@ -45,6 +45,6 @@ std::optional<Checkpoint> read_checkpoint(Disk& disk);
 std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
                                                 std::size_t& pairs_at);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_CHECKPOINT_H_

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 constexpr std::uint32_t kColdPiece = 16384;  // reads are cut into pieces of this size
@@ -48,4 +48,4 @@ bool ColdReads::is_cold(const Range& range) noexcept {
          errno == EAGAIN;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

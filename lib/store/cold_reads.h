@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 class ColdReads {
  public:
@@ -44,6 +44,6 @@ class ColdReads {
   mutable std::atomic<bool> cold_lately_{false};
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_COLD_READS_H_

@@ -9,12 +9,12 @@
 //   4. The file goes after the next checkpoint, so that none points to a missing file. When a copy
 //      finds no room, the checkpoint comes at once, or the old one goes. So one file's room is
 //      enough for any number of files; one that needs more waits for those that need less.
-#include "lib/concurrent/reclaim.h"
+#include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 // How much is read, and then copied with the other writers waiting, before they have their turn.
@@ -312,4 +312,4 @@ void Store::State::remove_leftovers(const std::vector<std::uint64_t>& numbers) {
 
 void Store::compact() { state_->compact(); }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -6,10 +6,10 @@
 
 #include <array>
 
-#include "lib/concurrent/thread_number.h"
+#include "lib/filters/concurrent/thread_number.h"
 #include "nestline/internal/home.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 class Counters {
  public:
@@ -70,6 +70,6 @@ class Counters {
   Stripe shared_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_COUNTERS_H_

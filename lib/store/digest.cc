@@ -5,9 +5,9 @@
 
 #include <array>
 
-#include "lib/place/little_endian.h"
+#include "lib/engine/place/little_endian.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 std::uint64_t digest_of(std::string_view bytes, std::uint64_t seed) noexcept {
   return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
@@ -36,4 +36,4 @@ std::uint64_t digest_of_pieces(std::uint64_t seed,
   return XXH3_64bits_digest(&state);
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

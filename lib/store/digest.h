@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 std::uint64_t digest_of(std::string_view bytes, std::uint64_t seed) noexcept;
 
@@ -23,6 +23,6 @@ std::uint64_t digest_of(std::span<const std::byte, 24> header, std::uint64_t fir
 std::uint64_t digest_of_pieces(std::uint64_t seed,
                                const std::function<std::span<const std::byte>()>& next);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_DIGEST_H_

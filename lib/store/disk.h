@@ -25,7 +25,7 @@
 #include <system_error>
 #include <vector>
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 class DiskFile {
  public:
@@ -128,6 +128,6 @@ inline bool is_no_room(const std::system_error& error) {
 // The real one. `create`: whether to make the folder if it is missing (and to sync its parent).
 std::unique_ptr<Disk> open_system_disk(const std::filesystem::path& folder, bool create);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_DISK_H_

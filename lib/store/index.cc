@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 // Records that are expected fill a maplet to 90 %, not 95: that costs 8.9 bytes a record instead of
@@ -67,4 +67,4 @@ bool Overflow::erase(std::uint64_t hash, std::uint64_t address) noexcept {
   return true;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -12,7 +12,7 @@
 
 #include "nestline/maplet.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 class Overflow {
  public:
@@ -90,6 +90,6 @@ class Index {
   Overflow overflow;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_INDEX_H_

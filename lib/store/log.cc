@@ -3,7 +3,7 @@
 #include "lib/store/checkpoint.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 // Records up to this length are written in one piece.
@@ -402,4 +402,4 @@ void Log::close() noexcept {
   }
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

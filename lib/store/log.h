@@ -14,7 +14,7 @@
 
 #include "lib/store/sync_queue.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 // A change before it has a place. `digest`: of its value.
 struct Change {
@@ -141,6 +141,6 @@ class Log {
   std::vector<std::byte> scratch_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_LOG_H_

@@ -1,6 +1,6 @@
 #include "lib/store/log.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what)
     : log_(log), what_(what) {
@@ -56,4 +56,4 @@ void Log::Batch::commit() {
   log_.release_sealed();
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -6,7 +6,7 @@
 
 #include "lib/store/digest.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 constexpr std::uint64_t kManifestSeed = 0x6d616e6966657374;  // else their hashes are those of keys
@@ -174,4 +174,4 @@ std::optional<std::vector<std::uint64_t>> decode_segment_list(std::string_view v
   return numbers;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

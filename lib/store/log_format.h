@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "lib/place/little_endian.h"
+#include "lib/engine/place/little_endian.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 inline constexpr std::size_t kRecordHeaderBytes = 32;
 inline constexpr std::size_t kRecordUnit = 8;
@@ -199,6 +199,6 @@ std::string encode_segment_list(std::span<const std::uint64_t> numbers);
 // Empty if these are not the bytes of a list of less than 2^20 numbers.
 std::optional<std::vector<std::uint64_t>> decode_segment_list(std::string_view value);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_LOG_FORMAT_H_

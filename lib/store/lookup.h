@@ -7,7 +7,7 @@
 #include "lib/store/index.h"
 #include "lib/store/segment_reader.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 struct Located {
   std::uint64_t address = 0;
@@ -199,6 +199,6 @@ class Lookup {
   const bool verify_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_LOOKUP_H_

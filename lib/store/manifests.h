@@ -6,7 +6,7 @@
 
 #include "nestline/store.h"
 
-namespace nestline::inline v0_2::internal {
+namespace nestline { inline namespace v0_3 { namespace internal {
 
 struct NESTLINE_EXPORT Manifests {
   static bool get(const Store& store, std::string_view name, std::string& bytes);
@@ -16,6 +16,6 @@ struct NESTLINE_EXPORT Manifests {
   static void for_each(const Store& store, const With& with);
 };
 
-}  // namespace nestline::inline v0_2::internal
+}}}  // namespace nestline::internal
 
 #endif  // NESTLINE_LIB_STORE_MANIFESTS_H_

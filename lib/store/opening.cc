@@ -1,13 +1,13 @@
 // Opening, following the log, and closing; the folder: whether it is a store, and who may write.
 #include <random>
 
-#include "lib/concurrent/reclaim.h"
+#include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/recovery.h"
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 StoreOptions checked(const StoreOptions& options) {
@@ -279,4 +279,4 @@ Store& Store::operator=(Store&& other) noexcept = default;
 Store::~Store() = default;
 bool Store::refresh() { return state_->refresh(); }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

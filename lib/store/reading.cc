@@ -1,10 +1,10 @@
 // Lookups of one key and of many, iteration, and statistics. Of many keys, a chunk is looked up as
 // a batch, and records while later ones are on their way.
-#include "lib/concurrent/reclaim.h"
+#include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/manifests.h"
 #include "lib/store/state.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 constexpr std::size_t kChunk = 1024;  // keys
@@ -243,4 +243,4 @@ void Store::visit_all(WithAll with, void* context) const {
 std::uint64_t Store::size() const { return state_->size(); }
 StoreStats Store::stats() const { return state_->stats(); }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -1,10 +1,10 @@
 #include "lib/store/recovery.h"
 
-#include "lib/concurrent/reclaim.h"
+#include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/replay.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 bool contains(const std::vector<std::uint64_t>& numbers, std::uint64_t number) {
@@ -441,4 +441,4 @@ Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, 
   return Recovery(disk, options, lookup).follow(content, position);
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -17,7 +17,7 @@
 
 #include "lib/store/lookup.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 // The end of a file that the next one holds anew, from the offset `from` on.
 struct RenewedEnd {
@@ -65,6 +65,6 @@ void refuse_other_folder(const Disk& disk);  // throws StoreError if it has only
 // Throws StoreError, with the process if it is known and `advice`, when somebody has it.
 std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_RECOVERY_H_

@@ -12,12 +12,12 @@
 // marks, next files, the checkpoint. From then on the store is repaired. A repair that fails, that
 // is killed, or in which the power goes, loses nothing, and the next one begins anew. Readers, and
 // opening, find the store as it was (or damaged, with some of several names), or repaired.
-#include "lib/concurrent/reclaim.h"
+#include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/log.h"
 #include "lib/store/recovery.h"
 #include "lib/store/survey.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 // The disk for the new files. What the log removes for its room is not there.
@@ -224,4 +224,4 @@ std::vector<std::filesystem::path> damaged_files(const std::filesystem::path& fo
   return files;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

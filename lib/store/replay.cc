@@ -1,6 +1,6 @@
 #include "lib/store/replay.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t bytes) {
   Index& index = *content_.index.load();
@@ -83,4 +83,4 @@ void Replay::drop_batch() {
   batch_.reset();
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -5,7 +5,7 @@
 
 #include "lib/store/lookup.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 class Replay {
  public:
@@ -74,6 +74,6 @@ class Replay {
   std::uint64_t records_ = 0;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_REPLAY_H_

@@ -2,7 +2,7 @@
 
 #include "lib/store/digest.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 constexpr std::size_t kReadPiece = std::size_t{1} << 18;
@@ -378,4 +378,4 @@ void Hurt::report(const Disk& disk, const std::string& done) const {
                     done);
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -13,7 +13,7 @@
 
 #include "lib/store/segment_table.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 [[noreturn]] void throw_damaged(const Disk& disk, std::uint64_t segment, std::uint64_t offset,
                                 const std::string& what);
@@ -144,6 +144,6 @@ class Hurt {
   std::string key_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_SEGMENT_READER_H_

@@ -1,6 +1,6 @@
 #include "lib/store/segment_table.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 SegmentTable::~SegmentTable() {
   for (const std::atomic<Chunk*>& chunk : chunks_) delete chunk.load();
@@ -68,4 +68,4 @@ std::shared_ptr<Segment> SegmentTable::get(std::uint64_t number) const {
   return found == by_number_.end() ? nullptr : found->second;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

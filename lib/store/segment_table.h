@@ -13,7 +13,7 @@
 #include "lib/store/log_format.h"
 #include "nestline/store.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 // How many bytes of a segment are what. Changed by one thread at a time, read by all.
 struct SegmentCounts {
@@ -172,6 +172,6 @@ class SegmentTable {
   std::vector<std::shared_ptr<Segment>> by_slot_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_SEGMENT_TABLE_H_

@@ -17,7 +17,7 @@
 #include "lib/store/log.h"
 #include "lib/store/lookup.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 // For stores whose disk and whose every step the caller decides: tests.
 struct OpenOn {
@@ -154,6 +154,6 @@ struct Store::State {
   std::vector<std::thread> threads_;  // none for readers, or if the upkeep is on call
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_STATE_H_

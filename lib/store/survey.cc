@@ -2,7 +2,7 @@
 
 #include "lib/store/recovery.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 constexpr std::size_t kIdAt = 16;                             // of a segment's header
@@ -400,4 +400,4 @@ StoreReport verify_store(const std::filesystem::path& folder) {
   return verify_on(*open_system_disk(folder, false));
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -9,7 +9,7 @@
 #include "lib/store/checkpoint.h"
 #include "lib/store/replay.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 class Survey {
  public:
@@ -82,6 +82,6 @@ class Survey {
 StoreReport verify_on(Disk& disk);
 StoreReport repair_on(Disk& disk);
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_SURVEY_H_

@@ -4,7 +4,7 @@
 
 #include "lib/store/test_switches.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 void SyncQueue::begin(std::shared_ptr<Segment> segment, const LogPosition& position,
                       std::uint64_t synced) {
   {
@@ -134,4 +134,4 @@ void SyncQueue::throw_broken() const {
                    "): open it anew to see what is on disk");
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -16,7 +16,7 @@
 
 #include "lib/store/segment_table.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 class SyncQueue {
  public:
@@ -69,6 +69,6 @@ class SyncQueue {
   std::atomic<std::uint64_t> syncs_{0};
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_SYNC_QUEUE_H_

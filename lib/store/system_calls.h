@@ -8,11 +8,11 @@
 
 #include <atomic>
 
-#include "lib/file/sources.h"
+#include "lib/filters/file/sources.h"
 #include "lib/store/disk.h"
 #include "lib/store/log_format.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 namespace fs = std::filesystem;
 
@@ -109,6 +109,6 @@ inline bool is_in_memory(const Mapping& mapping, std::uint64_t size) {
   return there >= kSamples / 8 * 7;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_SYSTEM_CALLS_H_

@@ -17,7 +17,7 @@
 
 #include "lib/store/system_calls.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 namespace {
 
 constexpr std::uint64_t kMinAhead = std::uint64_t{64} << 10;
@@ -393,4 +393,4 @@ std::unique_ptr<Disk> open_system_disk(const fs::path& folder, bool create) {
   return disk;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

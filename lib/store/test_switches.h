@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace nestline::inline v0_2::store_faults {
+namespace nestline { inline namespace v0_3 { namespace store_faults {
 
 #ifdef NESTLINE_TEST_HOOKS
 using Switch = std::atomic<bool>;
@@ -23,6 +23,6 @@ inline Switch no_sync_of_renewal{false};      // its name comes without a sync o
 inline Switch drop_tombstones_early{false};
 inline Switch trust_checkpoint{false};  // a checkpoint is believed without its checksum
 
-}  // namespace nestline::inline v0_2::store_faults
+}}}  // namespace nestline::store_faults
 
 #endif  // NESTLINE_LIB_STORE_TEST_SWITCHES_H_

@@ -1,12 +1,12 @@
 // What the store does by itself, in two threads: one syncs the log while it grows and after an
 // interval, the other prefaults it, saves the index, compacts, and makes a new index. An error ends
 // the round only: stats() names it, and the next change that needs the disk meets it.
-#include "lib/concurrent/reclaim.h"
+#include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 void Store::State::checkpoint() {
   require_writable();
@@ -186,4 +186,4 @@ void Store::State::run_syncs() {
 
 void Store::checkpoint() { state_->checkpoint(); }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

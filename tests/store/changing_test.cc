@@ -38,8 +38,7 @@ thread_local bool no_memory = false;
 }
 void operator delete(void* memory, std::size_t) noexcept { operator delete(memory); }
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 StoreOptions options_of(Sync sync) {
   return {.sync = sync,

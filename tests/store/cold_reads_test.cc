@@ -14,8 +14,7 @@
 #include "tests/store/limit.h"
 #include "tests/support/temp_folder.h"
 
-namespace nestline {
-namespace {
+namespace nestline { namespace {
 
 using Range = ColdReads::Range;
 

@@ -13,8 +13,7 @@
 #include "tests/store/store_checks.h"
 #include "tests/store/store_model.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 constexpr std::uint64_t kCapacity = 8;
 

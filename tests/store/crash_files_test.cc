@@ -8,8 +8,7 @@
 #include "tests/store/store_checks.h"
 #include "tests/store/store_model.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 StoreOptions small_options(std::uint64_t seed) {
   return {.sync = seed % 2 == 0 ? Sync::never : Sync::each,

@@ -13,8 +13,7 @@
 #include "tests/store/simulated_disk.h"
 #include "tests/store/store_operations.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 // The share of one test, in percent.
 std::uint64_t power_losses(std::uint64_t share) {

@@ -10,8 +10,7 @@
 #include "tests/store/store_model.h"
 #include "tests/support/errors.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 // With files that do not fill.
 Store open_unsynced(const std::shared_ptr<SimulatedMachine>& machine, Sync sync = Sync::never) {

@@ -9,8 +9,7 @@
 
 #include "tests/store/damages.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 class Damage : public testing::Test {
  protected:

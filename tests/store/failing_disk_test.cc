@@ -15,8 +15,7 @@
 #include "tests/store/store_checks.h"
 #include "tests/store/store_operations.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 constexpr std::uint64_t kSegmentBytes = 2048;
 constexpr std::array kCallNames = {"read", "open",   "create", "write",      "truncate",

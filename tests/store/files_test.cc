@@ -13,8 +13,7 @@
 #include "nestline/store_files.h"
 #include "tests/support/temp_folder.h"
 
-namespace nestline {
-namespace {
+namespace nestline { namespace {
 
 class Files : public ::testing::Test {
  protected:

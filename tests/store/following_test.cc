@@ -16,8 +16,7 @@
 #include "tests/store/store_checks.h"
 #include "tests/store/store_operations.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 constexpr std::uint64_t kFileBytes = 2048;
 

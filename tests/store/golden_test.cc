@@ -4,8 +4,7 @@
 #include "lib/store/survey.h"
 #include "tests/store/golden_store.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 // A machine with the files of a golden folder.
 std::shared_ptr<SimulatedMachine> machine_with(std::string_view name) {

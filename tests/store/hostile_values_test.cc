@@ -17,8 +17,7 @@
 #include "tests/support/files.h"
 #include "tests/support/temp_folder.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 namespace fs = std::filesystem;
 

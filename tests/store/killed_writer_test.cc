@@ -17,8 +17,7 @@
 #include "tests/support/child_process.h"
 #include "tests/support/temp_folder.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 constexpr std::size_t kKeys = 64;
 

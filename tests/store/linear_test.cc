@@ -1,5 +1,6 @@
 // put, insert, get, contains, erase and write are linearizable: short histories of few threads and
-// keys, checked by tests/concurrent/order_search.h, beside compaction, checkpoints and growth.
+// keys, checked by tests/filters/concurrent/order_search.h, beside compaction, checkpoints and
+// growth.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -17,11 +18,10 @@
 #include <vector>
 
 #include "nestline/store.h"
-#include "tests/concurrent/order_search.h"
+#include "tests/filters/concurrent/order_search.h"
 #include "tests/support/temp_folder.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 constexpr std::size_t kKeys = 4;
 constexpr std::size_t kThreads = 3;

@@ -15,8 +15,7 @@
 #include "tests/store/store_checks.h"
 #include "tests/store/store_model.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 // On while it lives.
 class Planted {

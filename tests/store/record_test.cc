@@ -5,8 +5,7 @@
 #include "lib/store/segment_reader.h"
 #include "tests/store/simulated_disk.h"
 
-namespace nestline {
-namespace {
+namespace nestline { namespace {
 
 constexpr std::uint64_t kStore = 0x1234567890abcdef;
 

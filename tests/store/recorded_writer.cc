@@ -10,8 +10,7 @@
 #include "tests/store/recorded_operations.h"
 #include "tests/store/recording.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 int run(const std::string& folder, std::uint64_t seed, std::size_t count) {
   const auto note = reinterpret_cast<RecordNote>(::dlsym(RTLD_DEFAULT, kRecordNote));

@@ -20,8 +20,7 @@
 #include "tests/support/child_process.h"
 #include "tests/support/temp_folder.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 namespace fs = std::filesystem;
 

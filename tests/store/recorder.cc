@@ -17,8 +17,7 @@
 
 #include "tests/store/recording.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 constexpr std::size_t kSectorBytes = 512;
 

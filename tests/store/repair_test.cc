@@ -13,8 +13,7 @@
 
 #include "tests/store/damages.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 constexpr std::array kDamages = {
     damage_bytes,   damage_unmarked,     damage_all_files,       damage_lengths,

@@ -10,8 +10,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 using Mode = Disk::Mode;
 

@@ -19,8 +19,7 @@
 #include "tests/support/files.h"
 #include "tests/support/temp_folder.h"
 
-namespace nestline {
-namespace {
+namespace nestline { namespace {
 
 namespace fs = std::filesystem;
 using Model = std::map<std::string, std::string>;

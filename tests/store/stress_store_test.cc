@@ -21,8 +21,7 @@
 #include "tests/store/store_model.h"
 #include "tests/support/temp_folder.h"
 
-namespace nestline::test {
-namespace {
+namespace nestline::test { namespace {
 
 using Clock = std::chrono::steady_clock;
 

@@ -1,8 +1,8 @@
-// Switches lib/place/test_hooks.h on while a test runs.
+// Switches lib/engine/place/test_hooks.h on while a test runs.
 #ifndef NESTLINE_TESTS_SUPPORT_HOOKS_H_
 #define NESTLINE_TESTS_SUPPORT_HOOKS_H_
 
-#include "lib/place/test_hooks.h"
+#include "lib/engine/place/test_hooks.h"
 
 namespace nestline::test {
 

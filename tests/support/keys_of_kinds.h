@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "lib/place/hash.h"
+#include "lib/engine/place/hash.h"
 #include "nestline/keys.h"
 
 namespace nestline::test {

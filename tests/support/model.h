@@ -20,9 +20,9 @@
 #include <tuple>
 #include <vector>
 
-#include "lib/filter/blocks.h"
-#include "lib/place/geometry.h"
-#include "lib/place/layout.h"
+#include "lib/engine/place/geometry.h"
+#include "lib/engine/place/layout.h"
+#include "lib/filters/filter/blocks.h"
 #include "nestline/filter.h"
 
 namespace nestline::test {

@@ -14,27 +14,27 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 # Every room has a header a.h.
-ROOMS = """include/nestline lib/place lib/kernels lib/table lib/filter lib/concurrent lib/parallel lib/file
-    lib/c lib/command/io lib/command/uniq lib/command/filter lib/command/store lib/command/cluster
-    lib/command lib/redis/redisbloom lib/redis/value lib/redis/server tests/place bench/filter""".split()
+ROOMS = """include/nestline lib/engine/place lib/engine/kernels lib/engine/table lib/filters/filter lib/filters/concurrent lib/filters/parallel lib/filters/file
+    lib/faces/c lib/faces/command/io lib/faces/command/uniq lib/faces/command/filter lib/faces/command/store lib/faces/command/cluster
+    lib/faces/command lib/faces/redis/redisbloom lib/faces/redis/value lib/faces/redis/server tests/engine/place bench/filters/filter""".split()
 
 # (from, to): a file of the one room may include headers of the other, and not the other way round.
 ABOVE = [
-    ("lib/place", "include/nestline"), ("lib/kernels", "lib/place"), ("lib/table", "lib/kernels"),
-    ("lib/filter", "lib/table"), ("lib/concurrent", "lib/filter"), ("lib/file", "lib/place"),
-    ("lib/c", "include/nestline"), ("lib/command", "include/nestline"),
-    ("lib/command", "lib/command/store"), ("lib/command/filter", "lib/command/uniq"),
-    ("lib/command/uniq", "lib/command/io"),
-    ("lib/redis/value", "lib/redis/redisbloom"), ("lib/redis/server", "lib/redis/value"),
-    ("tests/place", "lib/place"), ("bench/filter", "lib/filter"),
+    ("lib/engine/place", "include/nestline"), ("lib/engine/kernels", "lib/engine/place"), ("lib/engine/table", "lib/engine/kernels"),
+    ("lib/filters/filter", "lib/engine/table"), ("lib/filters/concurrent", "lib/filters/filter"), ("lib/filters/file", "lib/engine/place"),
+    ("lib/faces/c", "include/nestline"), ("lib/faces/command", "include/nestline"),
+    ("lib/faces/command", "lib/faces/command/store"), ("lib/faces/command/filter", "lib/faces/command/uniq"),
+    ("lib/faces/command/uniq", "lib/faces/command/io"),
+    ("lib/faces/redis/value", "lib/faces/redis/redisbloom"), ("lib/faces/redis/server", "lib/faces/redis/value"),
+    ("tests/engine/place", "lib/engine/place"), ("bench/filters/filter", "lib/filters/filter"),
 ]  # fmt: skip
 # A file of the first may not include headers of the second.
 APART = [
-    ("lib/c", "lib/filter"), ("lib/c", "lib/command"), ("lib/command", "lib/c"),
-    ("lib/command", "lib/file"), ("lib/command/store", "lib/command/cluster"),
-    ("lib/command/cluster", "lib/command/filter"), ("lib/redis/server", "lib/table"),
-    ("lib/filter", "tests/place"),
-    ("tests/place", "bench/filter"), ("bench/filter", "tests/place"),
+    ("lib/faces/c", "lib/filters/filter"), ("lib/faces/c", "lib/faces/command"), ("lib/faces/command", "lib/faces/c"),
+    ("lib/faces/command", "lib/filters/file"), ("lib/faces/command/store", "lib/faces/command/cluster"),
+    ("lib/faces/command/cluster", "lib/faces/command/filter"), ("lib/faces/redis/server", "lib/engine/table"),
+    ("lib/filters/filter", "tests/engine/place"),
+    ("tests/engine/place", "bench/filters/filter"), ("bench/filters/filter", "tests/engine/place"),
 ]  # fmt: skip
 
 
@@ -105,32 +105,32 @@ class LintTest(unittest.TestCase):
         self.expect_clean()
 
     def test_text(self):
-        self.expect_breach("not ASCII", "lib/place/b.cc", "// fine\n// caf\u00e9\n", 2)
+        self.expect_breach("not ASCII", "lib/engine/place/b.cc", "// fine\n// caf\u00e9\n", 2)
         blank = "tab, or blank at the end of the line"
-        self.expect_breach(blank, "lib/place/b.cc", "int a;\n\tint b;\n", 2)
-        self.expect_breach(blank, "tests/place/b.py", "a = 1 \n")
+        self.expect_breach(blank, "lib/engine/place/b.cc", "int a;\n\tint b;\n", 2)
+        self.expect_breach(blank, "tests/engine/place/b.py", "a = 1 \n")
         self.expect_breach(blank, "CMakeLists.txt", "project(small) \n")
-        self.expect_breach("file names are letters, digits and . _ -", "lib/place/b c.cc",
+        self.expect_breach("file names are letters, digits and . _ -", "lib/engine/place/b c.cc",
                            "int a;\n")
-        self.expect_clean("lib/place/b.cc", "int a;\n" * 750)
-        self.expect_breach("more than 750 lines: this file may hold two ideas", "lib/place/b.cc",
+        self.expect_clean("lib/engine/place/b.cc", "int a;\n" * 750)
+        self.expect_breach("more than 750 lines: this file may hold two ideas", "lib/engine/place/b.cc",
                            "int a;\n" * 751, 751)
 
     def test_guards(self):
         text = "the include guard should be NESTLINE_LIB_PLACE_B_H_"
-        self.expect_breach(text, "lib/place/b.h", "#pragma once\n")
-        self.expect_breach(text, "lib/place/b.h", guarded("lib/place/c.h"))
+        self.expect_breach(text, "lib/engine/place/b.h", "#pragma once\n")
+        self.expect_breach(text, "lib/engine/place/b.h", guarded("lib/engine/place/c.h"))
         self.expect_breach("the include guard should be NESTLINE_KEYS_H_",
                            "include/nestline/keys.h",
                            guarded("lib/include/keys.h"))
 
     def test_namespaces(self):
         text = "this should begin with namespace nestline::inline v0_3"
-        self.expect_breach(text, "lib/place/b.cc", "namespace nestline {\n}\n")
-        self.expect_breach(text, "lib/place/b.cc", "namespace nestline::inline v0_2 {\n}\n")
+        self.expect_breach(text, "lib/engine/place/b.cc", "namespace nestline {\n}\n")
+        self.expect_breach(text, "lib/engine/place/b.cc", "namespace nestline { inline namespace v0_3 {\n}\n")
         for good in ("nestline::inline v0_3", "nestline::inline v0_3::internal"):
-            self.expect_clean("lib/place/b.cc", f"namespace {good} {{\n}}\n")
-        self.expect_clean("tests/place/b.cc", "namespace nestline {\n}\n")
+            self.expect_clean("lib/engine/place/b.cc", f"namespace {good} {{\n}}\n")
+        self.expect_clean("tests/engine/place/b.cc", "namespace nestline {\n}\n")
 
     def test_rooms(self):
         for lower, upper in ABOVE:
@@ -162,33 +162,33 @@ class LintTest(unittest.TestCase):
     def test_unknown_places(self):
         self.expect_breach("no room in scripts/lint", "lib/new/b.cc", "int a;\n")
         unknown = "is not the path of one of our headers"
-        self.expect_breach(f"a.h {unknown}", "lib/place/b.cc", '#include "a.h"\n')
-        self.expect_breach(f"lib/place/c.h {unknown}", "lib/place/b.cc",
-                           '#include "lib/place/c.h"\n')
+        self.expect_breach(f"a.h {unknown}", "lib/engine/place/b.cc", '#include "a.h"\n')
+        self.expect_breach(f"lib/engine/place/c.h {unknown}", "lib/engine/place/b.cc",
+                           '#include "lib/engine/place/c.h"\n')
 
     def test_folders(self):
         name = "TempDir: take a TempFolder of tests/support/temp_folder.h"
-        self.expect_breach(name, "tests/place/b.cc", 'auto a = testing::TempDir() + "a";\n')
-        self.expect_clean("bench/filter/b.cc", "auto a = fs::temp_directory_path();\n")
-        self.expect_clean("tests/place/b.cc", "const TempFolder temp_folder;\n")
+        self.expect_breach(name, "tests/engine/place/b.cc", 'auto a = testing::TempDir() + "a";\n')
+        self.expect_clean("bench/filters/filter/b.cc", "auto a = fs::temp_directory_path();\n")
+        self.expect_clean("tests/engine/place/b.cc", "const TempFolder temp_folder;\n")
 
     def test_headers_from_outside(self):
         for header, belongs, name in (
-            ("hwy/highway.h", "lib/kernels/b.cc", "lib/table/b.cc"),
-            ("xxhash.h", "lib/place/hash.cc", "lib/file/b.cc"),
-            ("tbb/task_arena.h", "lib/parallel/b.cc", "lib/filter/b.cc"),
-            ("urcu/urcu-bp.h", "lib/concurrent/reclaim.h", "lib/concurrent/b.cc"),
-            ("libcuckoo/cuckoohash_map.hh", "bench/filter/b.cc", "tests/place/b.cc"),
-            ("fcntl.h", "lib/command/b.cc", "lib/table/b.cc"),
-            ("cstdio", "lib/command/b.cc", "lib/filter/b.cc"),
-            ("iostream", "tests/place/b.cc", "lib/concurrent/b.cc"),
-            ("CLI/CLI.hpp", "lib/command/io/parser.cc", "lib/command/b.cc"),
-            ("gtest/gtest.h", "tests/place/b.cc", "bench/filter/b.cc"),
+            ("hwy/highway.h", "lib/engine/kernels/b.cc", "lib/engine/table/b.cc"),
+            ("xxhash.h", "lib/engine/place/hash.cc", "lib/filters/file/b.cc"),
+            ("tbb/task_arena.h", "lib/filters/parallel/b.cc", "lib/filters/filter/b.cc"),
+            ("urcu/urcu-bp.h", "lib/filters/concurrent/reclaim.h", "lib/filters/concurrent/b.cc"),
+            ("libcuckoo/cuckoohash_map.hh", "bench/filters/filter/b.cc", "tests/engine/place/b.cc"),
+            ("fcntl.h", "lib/faces/command/b.cc", "lib/engine/table/b.cc"),
+            ("cstdio", "lib/faces/command/b.cc", "lib/filters/filter/b.cc"),
+            ("iostream", "tests/engine/place/b.cc", "lib/filters/concurrent/b.cc"),
+            ("CLI/CLI.hpp", "lib/faces/command/io/parser.cc", "lib/faces/command/b.cc"),
+            ("gtest/gtest.h", "tests/engine/place/b.cc", "bench/filters/filter/b.cc"),
         ):
             line = f"#include <{header}>\n"
             self.expect_clean(belongs, guarded(belongs, line) if belongs.endswith(".h") else line)
             self.expect_breach(f"<{header}> does not belong here", name, line)
-        self.expect_breach("<boost/any.hpp> has no room in scripts/lint", "lib/filter/b.cc",
+        self.expect_breach("<boost/any.hpp> has no room in scripts/lint", "lib/filters/filter/b.cc",
                            "#include <vector>\n#include <boost/any.hpp>\n", 2)
 
 

@@ -8,7 +8,7 @@
 
 #include "nestline/internal/here.h"
 
-namespace nestline::inline v0_2::internal {
+namespace nestline { inline namespace v0_3 { namespace internal {
 
 // Positions, or nothing. As std::optional, without its header.
 class Selection {
@@ -33,6 +33,6 @@ struct Answers {
   Selection selection = {};
 };
 
-}  // namespace nestline::inline v0_2::internal
+}}}  // namespace nestline::internal
 
 #endif  // NESTLINE_INTERNAL_ANSWERS_H_

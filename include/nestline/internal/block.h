@@ -1,5 +1,5 @@
-// What callers that inline lookups need of the block; lib/place/layout.h has the rest of it. Not
-// for direct use.
+// What callers that inline lookups need of the block; lib/engine/place/layout.h has the rest of it.
+// Not for direct use.
 #ifndef NESTLINE_INTERNAL_BLOCK_H_
 #define NESTLINE_INTERNAL_BLOCK_H_
 
@@ -7,7 +7,7 @@
 
 #include "nestline/internal/buckets.h"
 
-namespace nestline::inline v0_2::internal {
+namespace nestline { inline namespace v0_3 { namespace internal {
 
 inline constexpr std::size_t kBlockBytes = 64;
 inline constexpr std::size_t kMarkByte = 60;
@@ -59,6 +59,6 @@ struct ExpiringSlots : BytesAndPlanes<TurnedBuckets8<4, 10>> {
   static constexpr int kLayout = 40;
 };
 
-}  // namespace nestline::inline v0_2::internal
+}}}  // namespace nestline::internal
 
 #endif  // NESTLINE_INTERNAL_BLOCK_H_

@@ -1,5 +1,5 @@
-// From the rest of a hash (lib/place/hash.h) to a key's bucket: a slot in each lane of a block. Not
-// for direct use.
+// From the rest of a hash (lib/engine/place/hash.h) to a key's bucket: a slot in each lane of a
+// block. Not for direct use.
 #ifndef NESTLINE_INTERNAL_BUCKETS_H_
 #define NESTLINE_INTERNAL_BUCKETS_H_
 
@@ -8,7 +8,7 @@
 
 #include "nestline/internal/home.h"
 
-namespace nestline::inline v0_2::internal {
+namespace nestline { inline namespace v0_3 { namespace internal {
 
 // `x` in [0, 2^16) scaled onto [0, range): the high half of a 16-bit product.
 NESTLINE_INLINE constexpr std::uint32_t scale16(std::uint32_t x, std::uint32_t range) {
@@ -181,6 +181,6 @@ struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
   }
 };
 
-}  // namespace nestline::inline v0_2::internal
+}}}  // namespace nestline::internal
 
 #endif  // NESTLINE_INTERNAL_BUCKETS_H_

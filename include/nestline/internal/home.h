@@ -1,7 +1,7 @@
 // From a key to its hash and its home block: the part of a lookup that callers inline. Not for
 // direct use.
 //
-// lib/place/hash.h has the design, and the rest of it.
+// lib/engine/place/hash.h has the design, and the rest of it.
 #ifndef NESTLINE_INTERNAL_HOME_H_
 #define NESTLINE_INTERNAL_HOME_H_
 
@@ -10,7 +10,7 @@
 
 #include "nestline/keys.h"
 
-namespace nestline::inline v0_2::internal {
+namespace nestline { inline namespace v0_3 { namespace internal {
 
 struct Block;
 
@@ -65,7 +65,7 @@ class KeyHasher {
   MixSecrets secrets_;
 };
 
-// A filter has base_blocks * 2^growth blocks (lib/place/geometry.h).
+// A filter has base_blocks * 2^growth blocks (lib/engine/place/geometry.h).
 struct Geometry {
   std::uint64_t base_blocks = 1;
   std::uint32_t growth = 0;
@@ -96,6 +96,6 @@ struct BlocksView {
   const void* buckets = nullptr;
 };
 
-}  // namespace nestline::inline v0_2::internal
+}}}  // namespace nestline::internal
 
 #endif  // NESTLINE_INTERNAL_HOME_H_

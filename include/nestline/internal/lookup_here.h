@@ -1,6 +1,6 @@
 // Lookups of single keys in the caller's code: what contains and contains_beside of
-// lib/kernels/lookup-inl.h do for the keys that home decides. The library answers for the others.
-// Not for direct use.
+// lib/engine/kernels/lookup-inl.h do for the keys that home decides. The library answers for the
+// others. Not for direct use.
 //
 // The test of home's mark comes first, and only behind it whether there was a match: few marks
 // cover a key, so one branch is predicted, and the match is a number that no branch depends on.
@@ -11,7 +11,7 @@
 
 #if NESTLINE_MATCHES_HERE
 
-namespace nestline::inline v0_2::internal {
+namespace nestline { inline namespace v0_3 { namespace internal {
 
 // A key's home block, and the slots of its bucket there that hold its fingerprint.
 template <class L>
@@ -45,7 +45,7 @@ NESTLINE_INLINE bool contains_here(const BlocksView& view, std::uint64_t hash, A
   return found != 0;
 }
 
-// The same beside writers, by R1 to R3 of lib/place/locking.h; library(): its own answer.
+// The same beside writers, by R1 to R3 of lib/engine/place/locking.h; library(): its own answer.
 template <class L, class Library>
 NESTLINE_INLINE bool contains_here_beside(const BlocksView* view, std::uint64_t hash,
                                           Library&& library) {
@@ -79,7 +79,7 @@ NESTLINE_INLINE bool look_up_here(int layout, Look&& look, Library&& library) {
   return library();
 }
 
-}  // namespace nestline::inline v0_2::internal
+}}}  // namespace nestline::internal
 
 #endif  // NESTLINE_MATCHES_HERE
 

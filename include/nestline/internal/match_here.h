@@ -1,6 +1,6 @@
 // Which slots of a block hold a fingerprint, in the vectors of the target that the caller's code is
-// compiled for: what lib/kernels/match-inl.h computes, by what compilers have built in. Of 8, 9 and
-// 10 bits: at 12 and 16 a call takes as long (docs/PERFORMANCE.md). Not for direct use.
+// compiled for: what lib/engine/kernels/match-inl.h computes, by what compilers have built in. Of
+// 8, 9 and 10 bits: at 12 and 16 a call takes as long (docs/PERFORMANCE.md). Not for direct use.
 //
 // Only from AVX2 on: with SSE2 alone the library's own code is faster, in caches (1.2 times at 8
 // bits) and in memory. ThreadSanitizer wants shared blocks read by words, as the library does.
@@ -15,7 +15,7 @@
 #else
 #define NESTLINE_MATCHES_HERE 1
 
-namespace nestline::inline v0_2::internal {
+namespace nestline { inline namespace v0_3 { namespace internal {
 
 // Of the source's own: another one may have another step.
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
@@ -53,7 +53,7 @@ NESTLINE_INLINE std::uint64_t match_here(const unsigned char* block, std::uint32
   return found;
 }
 
-}  // namespace nestline::inline v0_2::internal
+}}}  // namespace nestline::internal
 
 #endif  // NESTLINE_MATCHES_HERE
 

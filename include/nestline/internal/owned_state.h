@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace nestline::inline v0_2::internal {
+namespace nestline { inline namespace v0_3 { namespace internal {
 
 // Gives up what it points to: a std::unique_ptr<State> or an OwnedState<State>.
 template <class Owner, class State>
@@ -53,6 +53,6 @@ class OwnedState {
   State* state_ = nullptr;
 };
 
-}  // namespace nestline::inline v0_2::internal
+}}}  // namespace nestline::internal
 
 #endif  // NESTLINE_INTERNAL_OWNED_STATE_H_

@@ -1,5 +1,5 @@
-// How a lookup reads memory that other threads change: the part of lib/place/memory_order.h, which
-// explains it, that callers inline. Not for direct use.
+// How a lookup reads memory that other threads change: the part of lib/engine/place/memory_order.h,
+// which explains it, that callers inline. Not for direct use.
 #ifndef NESTLINE_INTERNAL_SHARED_READS_H_
 #define NESTLINE_INTERNAL_SHARED_READS_H_
 
@@ -16,7 +16,7 @@
 #define NESTLINE_TSAN 0
 #endif
 
-namespace nestline::inline v0_2::internal {
+namespace nestline { inline namespace v0_3 { namespace internal {
 
 using SharedWord [[gnu::may_alias]] = std::uint32_t;
 
@@ -40,6 +40,6 @@ NESTLINE_INLINE const BlocksView& load_table(const void* table) {
       __atomic_load_n(static_cast<const AnyPointer*>(table), __ATOMIC_SEQ_CST));
 }
 
-}  // namespace nestline::inline v0_2::internal
+}}}  // namespace nestline::internal
 
 #endif  // NESTLINE_INTERNAL_SHARED_READS_H_

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 using PieceDigest = std::array<char, 32>;  // SHA-256 of a piece
 
@@ -49,6 +49,6 @@ class Manifest {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline
 
 #endif  // NESTLINE_LIB_STORE_FILES_MANIFEST_H_

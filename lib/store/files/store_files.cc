@@ -11,11 +11,11 @@
 #include <limits>
 #include <new>
 
-#include "lib/place/little_endian.h"
+#include "lib/engine/place/little_endian.h"
 #include "lib/store/files/manifest.h"
 #include "lib/store/manifests.h"
 
-namespace nestline::inline v0_2 {
+namespace nestline { inline namespace v0_3 {
 
 using internal::Manifests;
 
@@ -271,4 +271,4 @@ std::vector<StoredFile> list_files(const Store& store) {
   return files;
 }
 
-}  // namespace nestline::inline v0_2
+}}  // namespace nestline

@@ -1,0 +1,21 @@
+#include "bench/filters/filter/blocks_a_lookup.h"
+
+#include "lib/filters/filter/blocks.h"
+
+namespace nestline::bench {
+
+double blocks_a_lookup(const Filter& filter, std::span<const std::uint64_t> keys) {
+  const Blocks& state = FilterAccess::blocks(filter);
+  std::uint64_t second = 0;
+  with_table<NoLocks>(state, [&](const auto& table) {
+    for (const std::uint64_t key : keys) {
+      const Place home = table.home(state.hasher()(key).value);
+      const Block& block = state.view.blocks[home.block];
+      const bool found = (state.kernels->match(block, home.fingerprint) & home.bucket) != 0;
+      second += !found && spill_class(home.fingerprint) < block.mark();
+    }
+  });
+  return 1 + static_cast<double>(second) / static_cast<double>(keys.size());
+}
+
+}  // namespace nestline::bench

@@ -1,0 +1,106 @@
+// The vectorized work of builds in bulk (lib/filters/filter/bulk_build.h): a table per target and
+// width.
+#ifndef NESTLINE_LIB_ENGINE_KERNELS_BUILD_KERNELS_H_
+#define NESTLINE_LIB_ENGINE_KERNELS_BUILD_KERNELS_H_
+
+#include "lib/engine/kernels/kernels.h"
+
+namespace nestline { inline namespace v0_3 {
+
+// A fingerprint, its phase << 16 and its spill class << 24. Free slots have 0.
+using Resident = std::uint32_t;
+constexpr std::uint32_t fingerprint_of(Resident resident) { return resident & 0xffff; }
+constexpr std::uint32_t phase_of(Resident resident) { return resident >> 16 & 0xff; }
+constexpr std::uint32_t class_of(Resident resident) { return resident >> 24; }
+
+// A block while keys are given its slots. What belongs to free slots means nothing, but their
+// residents are 0. The entries after the last slot are for the kernels.
+struct alignas(64) UnpackedBlock {
+  static constexpr std::size_t kSlots = 72;
+  static constexpr std::uint32_t kNobody = 64;  // a number that is no slot's
+  std::uint64_t bucket[kSlots];                 // of the resident of each slot
+  alignas(64) Resident resident[kSlots];
+  std::uint64_t free;  // slots
+  // Slots from which a displacement may lead to a free one: all such slots are among these.
+  std::uint64_t reach;
+
+  // Makes some more slots free.
+  void release(std::uint64_t slots) {
+    free |= slots;
+    reach = ~std::uint64_t{0};
+    for (; slots != 0; slots &= slots - 1) resident[first_slot(slots)] = 0;
+  }
+};
+
+// A key as one number: block << 20 | phase << 16 | fingerprint. The lowest 20 bits are its pair.
+constexpr std::uint64_t located(std::uint64_t block, std::uint32_t pair) {
+  return block << 20 | pair;
+}
+inline constexpr std::uint32_t kPairMask = (1u << 20) - 1;
+static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
+// Newcomers that `settle` takes for a block at most.
+inline constexpr std::size_t kMaxSettled = 64;
+
+// A block and its newcomers. Kernels read and write whole vectors, so beyond the last one.
+struct alignas(64) Settling {
+  UnpackedBlock block;
+  std::uint64_t bucket[kMaxSettled + 64];
+  Resident newcomer[kMaxSettled + 64];
+  std::size_t count = 0;
+  // The numbers of the newcomers that found no slot.
+  std::size_t unplaced_count = 0;
+  std::uint8_t unplaced[kMaxSettled];
+};
+
+struct BuildKernels {
+  std::uint32_t slots;       // of a block
+  std::uint32_t max_copies;  // of one key
+  // The homes of up to kMaxLocated keys, located. `to` has room for kMaxLocated.
+  void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                       InputKind input, std::uint64_t* to) noexcept;
+  // The newcomers, up to kMaxSettled, whose pairs are the lowest 20 bits of these numbers, and
+  // their buckets. Reads and writes whole vectors.
+  void (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
+                   std::uint64_t* buckets) noexcept;
+  // Which of these 64 residents have at most this spill class, as bits.
+  std::uint64_t (*at_most)(const Resident* residents, std::uint32_t spill_class) noexcept;
+  // Gives each of up to kMaxLocated keys the lowest free slot of its bucket at home. free[b] are
+  // the free slots of block b, as bits: they are not taken from the blocks. Writes the late keys,
+  // for whom no slot is free, to `late`, located; returns how many there are. `late` has room for
+  // all. In the header of a late key's block, lock and version mean nothing afterwards.
+  std::size_t (*place_keys)(const BlocksView& view, Block* blocks, const std::uint64_t* keys,
+                            std::size_t count, InputKind input, std::uint64_t* free,
+                            std::uint64_t* late) noexcept;
+  // The same for any number of keys, each a pair with a block's number above, of which only the
+  // bits of `mask` count. Reads whole vectors.
+  std::size_t (*place_pairs)(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
+                             Block* blocks, std::uint64_t* free, std::uint32_t* late) noexcept;
+  // Gives each newcomer a slot of its bucket, by ways where necessary; reports those without a way.
+  void (*settle)(Settling& block) noexcept;
+  // Stores one newcomer, by the shortest way from its bucket to one of `goals`; false, nothing
+  // being changed, if there is none. Residents of goals are overwritten.
+  bool (*settle_one)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
+                     std::uint64_t goals) noexcept;
+  // From and to the form in which blocks are stored. `pack` sets lock and version to 0.
+  void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
+  void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
+};
+
+// All tables of one target but those of expiring filters; filters and builds of kFilterWidths.
+struct TargetKernels {
+  std::int64_t target;
+  FilterKernels filters[kFilterWidths.size()];
+  BuildKernels builds[kFilterWidths.size()];
+  MapletKernels maplet;
+};
+struct ExpiringTables {
+  std::int64_t target;
+  ExpiringKernels of_bits[2];  // 8 and 12
+};
+
+// The table for this processor and this width of a filter.
+const BuildKernels& build_kernels(int bits);
+
+}}  // namespace nestline
+
+#endif  // NESTLINE_LIB_ENGINE_KERNELS_BUILD_KERNELS_H_

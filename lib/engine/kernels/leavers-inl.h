@@ -1,0 +1,102 @@
+// Per-target: who could leave a block, and where they would go (ways.h).
+#if defined(NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_
+#undef NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_
+#else
+#define NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_
+#endif
+
+#include "lib/engine/kernels/home-inl.h"
+#include "lib/engine/kernels/match-inl.h"
+#include "lib/engine/kernels/residents-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
+
+// What there is in the other blocks of candidates. As bits: those that have another block, those of
+// whose blocks there one has a free slot, or a mark, and those with a free slot of their buckets.
+template <class L>
+struct Outlook {
+  Leavers& leavers;
+  std::uint64_t away = 0;
+  std::uint64_t with_room = 0;
+  std::uint64_t marked = 0;
+  std::uint64_t fitting = 0;
+
+  // Without a branch, so that several blocks are fetched at a time. Buckets from tables cost less
+  // than one more loop, whose end would be mispredicted; computed ones do not.
+  HWY_INLINE void look(const Leaving& from, std::uint32_t slot, std::uint64_t number_there) {
+    const Block& other = from.blocks[number_there];
+    const std::uint64_t free = free_slots<L>(other);
+    leavers.target[slot].block = number_there;
+    leavers.free[slot] = free;
+    away |= std::uint64_t{number_there != from.number} << slot;
+    with_room |= std::uint64_t{free != 0} << slot;
+    marked |= std::uint64_t{other.mark() != 0} << slot;
+    if constexpr (!L::kIsComputed) find_bucket(slot);
+  }
+  HWY_INLINE void find_bucket(std::uint32_t slot) {
+    Place& target = leavers.target[slot];
+    target.bucket = bucket_of<L>(target.fingerprint, target.phase);
+    const bool fits = (leavers.free[slot] & target.bucket) != 0;
+    fitting |= std::uint64_t{fits} << slot;
+  }
+};
+
+// Whether a resident could move into one of these free slots.
+template <class L>
+HWY_INLINE bool anyone_moves_into(const Block& shared, std::uint64_t free) {
+  BlockCopy copy;
+  const Block& block = readable_block(shared, copy);
+#if NESTLINE_ONE_LANE
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    if (L::get(block, s) != 0 && (bucket_at<L>(block, s) & free) != 0) return true;
+  }
+  return false;
+#else
+  const Movers<L> movers(block);
+  std::uint64_t found = 0;
+  for (; free != 0; free &= free - 1) found |= movers.into(first_slot(free));
+  return found != 0;
+#endif
+}
+
+template <class L>
+void leavers(const Leaving& from, std::uint64_t slots, Leavers& leavers) noexcept {
+  Outlook<L> outlook{leavers};
+  for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
+    const std::uint32_t slot = first_slot(rest);
+    const std::uint32_t fingerprint = L::get(from.block, slot);
+    const std::uint32_t phase = from.ranks.phase<L>(slot);
+    leavers.target[slot].fingerprint = fingerprint;
+    leavers.target[slot].phase = phase;
+    outlook.look(from, slot, alternate_of(from.geometry, {from.number, 0, fingerprint, phase}));
+  }
+  if (leavers.all != 0) outlook.look(from, Ranks::kNobody, leavers.target[Ranks::kNobody].block);
+  leavers.all |= slots;
+  std::uint64_t open = outlook.away & outlook.with_room;
+  if constexpr (L::kIsComputed) {
+    for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
+      outlook.find_bucket(first_slot(rest));
+    }
+  }
+  const std::uint64_t direct = open & outlook.fitting;
+  // All of them: five in six would leave before the first direct one.
+  if constexpr (L::kForm != Form::maplet) {  // else everybody reaches every slot
+    for (std::uint64_t rest = open & ~direct & outlook.marked; rest != 0; rest &= rest - 1) {
+      const std::uint32_t slot = first_slot(rest);
+      const Block& other = from.blocks[leavers.target[slot].block];
+      const bool hopeless = !anyone_moves_into<L>(other, leavers.free[slot]);
+      open ^= std::uint64_t{hopeless} << slot;
+    }
+  }
+  leavers.away = outlook.away;
+  leavers.open = open;
+  leavers.direct = direct;
+}
+
+}  // namespace HWY_NAMESPACE
+}}  // namespace nestline
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

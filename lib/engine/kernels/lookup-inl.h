@@ -1,0 +1,421 @@
+// Per-target: looking up many keys at a time, or one. Batches pass in groups of 64 keys through
+// stages, so that no stage waits for memory or for the stores of the one before it:
+//
+//   group i + 2   locate: hash, block, bucket bits of all its keys, in vectors
+//   group i       probe: the home block; beside it the prefetch of one key of group i + 2
+//   group i - 1   settle: results become bits. The few keys that may be away, by their homes'
+//                 marks, go on a list, and their alternates are prefetched.
+//   the list      second probe: of one list while the next one fills. Lists of many groups make
+//                 long loops, whose ends are mispredicted seldom.
+//
+// Beside writers lookups follow R1 to R3 of locking.h. Keys that need R4 are left undecided in
+// batches, and to the caller's second look otherwise.
+#if defined(NESTLINE_LIB_ENGINE_KERNELS_LOOKUP_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_ENGINE_KERNELS_LOOKUP_INL_H_
+#undef NESTLINE_LIB_ENGINE_KERNELS_LOOKUP_INL_H_
+#else
+#define NESTLINE_LIB_ENGINE_KERNELS_LOOKUP_INL_H_
+#endif
+
+#include "lib/engine/kernels/home-inl.h"
+#include "lib/engine/kernels/locate-inl.h"
+#include "lib/engine/kernels/match-inl.h"
+#include "lib/engine/kernels/targets.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Beside writers home is checked once more after the alternate: what only that needs comes last.
+struct ProbeGroup : Group {
+  alignas(64) std::uint64_t matches[kGroup];     // slots, in the bucket or not, whatever the planes
+  alignas(64) std::uint64_t planes[2 * kGroup];  // of home: from where they begin, 8 bytes for each
+  alignas(64) std::uint8_t mark[kGroup];         // not beside writers
+  alignas(64) std::uint32_t header[kGroup];      // of home, before it was read
+  std::uint32_t drift;  // what differed between the two loads of a header, for all keys
+};
+
+// Keys that may be away.
+struct WaitingList {
+  static constexpr std::size_t kMany = 32;
+  static constexpr std::size_t kMax = kMany + kGroup;
+  std::size_t count = 0;
+  std::size_t key[kMax];  // number in the batch
+  std::uint64_t alternate[kMax];
+  std::uint64_t bucket[kMax];
+  std::uint32_t fingerprint[kMax];
+  std::uint64_t home[kMax];
+  std::uint32_t header[kMax];
+};
+
+// Whether one of a group's homes was locked, or has changed meanwhile.
+HWY_INLINE bool any_unsteady(const ProbeGroup& group) {
+  const hn::CappedTag<std::uint32_t, kGroup> d;
+  auto all = hn::Zero(d);
+  for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d))
+    all = hn::Or(all, hn::Load(d, group.header + i));
+  return group.drift != 0 || !hn::AllFalse(d, hn::TestBit(all, hn::Set(d, kHeaderLock)));
+}
+
+#if !NESTLINE_ONE_LANE
+// Of keys i, i + 1, ..., the slots whose bits in the planes are the fingerprint's.
+template <class L, class D>
+HWY_INLINE hn::Vec<D> planes_match(D d, const ProbeGroup& group, std::size_t i) {
+  const auto pair = hn::PromoteTo(d, hn::Load(hn::Rebind<std::uint32_t, D>(), group.pair + i));
+  const auto same = [&](hn::Vec<D> plane, hn::Vec<D> bit_at_top) HWY_ATTR {
+    const hn::RebindToSigned<D> signed_d;
+    const auto is_set = hn::BroadcastSignBit(hn::BitCast(signed_d, bit_at_top));
+    return hn::Not(hn::Xor(plane, hn::BitCast(d, is_set)));
+  };
+  const auto first = hn::Load(d, group.planes + L::kPlanes * i);
+  if constexpr (L::kPlanes == 1) return same(first, hn::ShiftLeft<63 - 8>(pair));
+  constexpr int kBits = 8 * L::kPlaneBytes;
+  const auto second = hn::Load(d, group.planes + L::kPlanes * i + hn::Lanes(d));
+  const auto low = hn::ConcatEven(d, second, first);
+  const auto high = hn::ConcatOdd(d, second, first);
+  return hn::And(same(low, hn::ShiftLeft<63 - 8>(pair)),
+                 same(hn::Or(hn::ShiftRight<kBits>(low), hn::ShiftLeft<64 - kBits>(high)),
+                      hn::ShiftLeft<63 - 9>(pair)));
+}
+#endif
+
+// Bit i: a slot of key i's bucket matches. Planes are compared here, for many keys at once.
+template <class L>
+HWY_INLINE std::uint64_t found_homes(const ProbeGroup& group) {
+  std::uint64_t absent = 0;
+#if NESTLINE_ONE_LANE
+  for (std::size_t i = 0; i < kGroup; ++i) {
+    absent |= std::uint64_t{(group.matches[i] & group.bucket[i]) == 0} << i;
+  }
+#else
+  const BlockTag<std::uint64_t> d;
+  for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+    auto found = hn::And(hn::Load(d, group.matches + i), hn::Load(d, group.bucket + i));
+    if constexpr (L::kPlanes > 0) found = hn::And(found, planes_match<L>(d, group, i));
+    absent |= bits_of(d, hn::Eq(found, hn::Zero(d))) << i;
+  }
+#endif
+  return ~absent;
+}
+
+// Bit i: the mark of key i's home covers the key: it is not less than the fingerprint's low byte.
+template <bool kBeside>
+HWY_INLINE std::uint64_t covered(const ProbeGroup& group) {
+  std::uint64_t bits = 0;
+#if NESTLINE_ONE_LANE
+  for (std::size_t i = 0; i < kGroup; ++i) {
+    const std::uint32_t mark = kBeside ? group.header[i] & kHeaderMark : group.mark[i];
+    bits |= std::uint64_t{group.low_byte[i] <= mark} << i;
+  }
+#else
+  if constexpr (kBeside) {
+    // The header is stored anyway: taking its mark here saves a store a key.
+    const BlockTag<std::uint32_t> d;
+    const auto byte = hn::Set(d, 0xff);
+    static_assert(kHeaderMark == 0xff);
+    for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      const auto mark = hn::And(hn::Load(d, group.header + i), byte);
+      const auto low = hn::And(hn::Load(d, group.pair + i), byte);
+      bits |= bits_of(d, hn::Eq(hn::Max(mark, low), mark)) << i;
+    }
+  } else {
+    const BlockTag<std::uint8_t> d;
+    for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
+      const auto mark = hn::Load(d, group.mark + i);
+      const auto low = hn::Load(d, group.low_byte + i);
+      bits |= bits_of(d, hn::Eq(hn::Max(mark, low), mark)) << i;
+    }
+  }
+#endif
+  return bits;
+}
+
+// How blocks come that are probed two groups later: by themselves, or by a prefetch.
+enum class Reach : std::uint8_t { none, near, far };
+
+// Probes `count` homes, at most kGroup. `ahead`: as many blocks to fetch meanwhile.
+template <class L, bool kBeside, Reach kReach>
+HWY_INLINE void probe_homes([[maybe_unused]] const BlocksView& view, ProbeGroup& group,
+                            std::size_t count, const std::uint64_t* ahead) {
+  std::uint32_t drift = 0;
+  HWY_UNROLL(8)
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (kReach == Reach::near) prefetch_at(ahead[i]);
+    if constexpr (kReach == Reach::far) prefetch_far(ahead[i]);
+    const Block& block = block_at(group.address[i]);
+    std::uint32_t header = 0;
+    if constexpr (kBeside) header = block.header();
+    std::uint64_t slots = match_repeated<L>(block, group, i);
+    if constexpr (L::kExpires) slots = live_among<L>(view, block, slots);
+    group.matches[i] = slots;
+    if constexpr (L::kPlanes > 0) {
+      BlockCopy copy;
+      const std::uint8_t* const bytes = readable_block(block, copy).bytes.data();
+      std::memcpy(group.planes + L::kPlanes * i, bytes + L::kPlaneByte, 8 * L::kPlanes);
+    }
+    if constexpr (!kBeside) {
+      group.mark[i] = block.bytes[kMarkByte];
+    } else {
+      NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+      group.header[i] = header;
+      drift |= block.header_again() ^ header;
+    }
+  }
+  if constexpr (kBeside) group.drift = drift;
+}
+
+HWY_INLINE void prefetch_homes(const Group& group, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) prefetch_at(group.address[i]);
+}
+
+// The keys whose homes were locked, or have changed since.
+HWY_INLINE std::uint64_t unsteady_homes(const ProbeGroup& group, std::size_t count) {
+  std::uint64_t unsteady = 0;
+  if (HWY_UNLIKELY(count != kGroup || any_unsteady(group))) {
+    // Find out which ones: a header that has changed stays changed, so it is not too late.
+    for (std::size_t i = 0; i < count; ++i) {
+      const Block& block = block_at(group.address[i]);
+      unsteady |= std::uint64_t{changes(block, group.header[i]) != 0} << i;
+    }
+  }
+  return unsteady;
+}
+
+// A batch of lookups on its way. kBeside: beside writers.
+template <class L, bool kBeside>
+class Lookups {
+ public:
+  // Bit i of the bitmaps is key i's. `undecided` only beside writers.
+  HWY_INLINE Lookups(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                     InputKind input, std::uint64_t* hits, std::uint64_t* undecided)
+      : view_(view),
+        keys_(keys),
+        count_(count),
+        input_(input),
+        hits_(hits),
+        undecided_(undecided) {}
+
+  // True if any key is undecided.
+  HWY_INLINE bool run() {
+    const std::size_t groups = (count_ + kGroup - 1) / kGroup;
+    for (std::size_t g = 0; g < kAhead; ++g) {
+      locate_group(g);
+      prefetch_homes(ring_[g], size_of(g));
+    }
+    for (std::size_t g = 0; g < groups; ++g) {
+      ProbeGroup& group = ring_[g % kRing];
+      const Group& ahead = ring_[(g + kAhead) % kRing];
+      const std::size_t ahead_size = size_of(g + kAhead);
+      locate_group(g + kAhead);
+      if (ahead_size != kGroup) {
+        // The end of the batch: nothing, or less than a group, is left to prefetch.
+        prefetch_homes(ahead, ahead_size);
+        probe_homes<L, kBeside, Reach::none>(view_, group, size_of(g), nullptr);
+      } else if (reach_ == Reach::far) {
+        probe_homes<L, kBeside, Reach::far>(view_, group, kGroup, ahead.address);
+      } else if (reach_ == Reach::near) {
+        probe_homes<L, kBeside, Reach::near>(view_, group, kGroup, ahead.address);
+      } else {
+        probe_homes<L, kBeside, Reach::none>(view_, group, kGroup, nullptr);
+      }
+      if (g > 0) settle(g - 1);
+    }
+    if (groups > 0) settle(groups - 1);
+    second_probe(lists_[at_ ^ 1]);
+    second_probe(lists_[at_]);
+    return any_undecided_ != 0;
+  }
+
+ private:
+  static constexpr std::size_t kAhead = 2;  // groups between locating and probing
+  static constexpr std::size_t kRing = 4;   // those, the probed group and the one to settle
+
+  HWY_INLINE std::size_t size_of(std::size_t g) const {
+    return g * kGroup < count_ ? std::min(kGroup, count_ - g * kGroup) : 0;
+  }
+  HWY_INLINE void locate_group(std::size_t g) {
+    const std::size_t size = size_of(g);
+    if (size != 0) locate<L>(view_, keys_ + g * kGroup, size, input_, ring_[g % kRing]);
+  }
+
+  HWY_INLINE void settle(std::size_t g) {
+    const ProbeGroup& group = ring_[g % kRing];
+    const std::size_t size = size_of(g);
+    const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - size);
+    std::uint64_t hits = found_homes<L>(group) & all;
+    std::uint64_t decided = hits;
+    if constexpr (kBeside) {
+      const std::uint64_t unsteady = unsteady_homes(group, size);
+      if constexpr (kHasSecondParts<L>) hits &= ~unsteady;
+      undecided_[g] = unsteady & ~hits;
+      any_undecided_ |= undecided_[g];
+      decided = hits | undecided_[g];
+    }
+    hits_[g] = hits;
+
+    WaitingList& list = lists_[at_];
+    std::size_t n = list.count;
+    for (std::uint64_t waiting = covered<kBeside>(group) & ~decided & all; waiting != 0;
+         waiting &= waiting - 1, ++n) {
+      const std::uint32_t i = first_slot(waiting);
+      list.key[n] = g * kGroup + i;
+      list.bucket[n] = group.bucket[i];
+      list.fingerprint[n] = group.fingerprint(i);
+      list.alternate[n] = address_of(view_, alternate_of(view_.geometry, group.place(view_, i)));
+      prefetch_at(list.alternate[n]);
+      if constexpr (kBeside) {
+        list.home[n] = group.address[i];
+        list.header[n] = group.header[i];
+      }
+    }
+    list.count = n;
+    if (n >= WaitingList::kMany) {
+      at_ ^= 1;
+      second_probe(lists_[at_]);
+    }
+  }
+
+  // The second probe of the keys on a list, which is empty then.
+  HWY_INLINE void second_probe(WaitingList& list) {
+    for (std::size_t n = 0; n < list.count; ++n) {
+      const Block& block = block_at(list.alternate[n]);
+      const std::size_t word = list.key[n] / 64;
+      const std::size_t bit = list.key[n] % 64;
+      if constexpr (!kBeside) {
+        const bool found = match_live<L>(view_, block, list.fingerprint[n], list.bucket[n]) != 0;
+        hits_[word] |= std::uint64_t{found} << bit;
+      } else {
+        NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+        const std::uint32_t header = block.header();
+        const bool found = match_live<L>(view_, block, list.fingerprint[n], list.bucket[n]) != 0;
+        NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+        // A no needs its home too.
+        const std::uint32_t unsteady =
+            changes(block, header) |
+            (changes(block_at(list.home[n]), list.header[n]) & (std::uint32_t{found} - 1));
+        if (HWY_UNLIKELY(unsteady != 0) && (kHasSecondParts<L> || !found)) {
+          undecided_[word] |= std::uint64_t{1} << bit;
+          any_undecided_ = 1;
+        } else {
+          hits_[word] |= std::uint64_t{found} << bit;
+        }
+      }
+    }
+    list.count = 0;
+  }
+
+  // A processor reaches ahead into its second-level cache by itself, faster than by prefetches.
+  // Far prefetches take 5 % more time at 32 MiB and 5, 15 and 20 % less at 64, 128 and 256 MiB on a
+  // Xeon of model 167 (AVX-512, 2 MiB of second-level cache): the border lies between.
+  static HWY_INLINE Reach reach_of(std::uint64_t blocks) {
+    constexpr std::uint64_t kFarBlocks = std::uint64_t{3} << 18;
+    if (blocks <= blocks_in_near_cache()) return Reach::none;
+    return blocks > kFarBlocks ? Reach::far : Reach::near;
+  }
+
+  const BlocksView& view_;
+  const Reach reach_ = reach_of(view_.geometry.blocks());
+  const std::uint64_t* keys_;
+  std::size_t count_;
+  InputKind input_;
+  std::uint64_t* hits_;
+  std::uint64_t* undecided_;
+  std::uint64_t any_undecided_ = 0;
+  std::size_t at_ = 0;  // the list that is filling
+  WaitingList lists_[2];
+  ProbeGroup ring_[kRing];
+};
+
+template <class L>
+void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                    InputKind input, std::uint64_t* bitmap) noexcept {
+  Lookups<L, false>(view, keys, count, input, bitmap, nullptr).run();
+}
+
+template <class L>
+bool contains_batch_beside(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                           InputKind input, std::uint64_t* bitmap,
+                           std::uint64_t* undecided) noexcept {
+  return Lookups<L, true>(view, keys, count, input, bitmap, undecided).run();
+}
+
+template <class L>
+void locate_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                  InputKind input, Place* places) noexcept {
+  Group group;
+  locate<L>(view, keys, count, input, group);
+  for (std::size_t i = 0; i < count; ++i) places[i] = group.place(view, i);
+}
+
+template <class L>
+void match_batch(const BlocksView& view, const Place* places, std::size_t count,
+                 std::uint64_t* slots) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Place& place = places[i];
+    slots[i] = match_among<L>(view.blocks[place.block], place.fingerprint, place.bucket);
+  }
+}
+
+// Out of line and from the hash again: most keys need no second probe, nor pay for its registers.
+template <class L>
+HWY_NOINLINE bool contains_away(const BlocksView& view, std::uint64_t hash) noexcept {
+  const Place away = moved(view.geometry, home_of_key<L>(view.geometry, hash));
+  return match_live<L>(view, view.blocks[away.block], away.fingerprint, away.bucket) != 0;
+}
+
+// One key: scalar except for the compare, and one branch, on the mark: few marks cover a key, so it
+// is predicted. Yes and no are equally likely, and a mispredicted branch on them would throw away
+// the next lookups: so only keys behind that branch have one on the match.
+template <class L>
+bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
+  const Place place = home_of_key<L>(view.geometry, hash);
+  const Block& home = view.blocks[place.block];
+  const std::uint64_t matches = match_live<L>(view, home, place.fingerprint, place.bucket);
+  if (HWY_UNLIKELY(spill_class(place.fingerprint) < home.bytes[kMarkByte])) {
+    if (matches == 0) return contains_away<L>(view, hash);
+  }
+  return matches != 0;
+}
+
+// The same beside writers.
+template <class L>
+HWY_NOINLINE bool contains_away_beside(const BlocksView& view, const SecondLook& second,
+                                       std::uint64_t hash, std::uint32_t home_header) noexcept {
+  const Place home = home_of_key<L>(view.geometry, hash);
+  const Place away = moved(view.geometry, home);
+  const Block& block = view.blocks[away.block];
+  NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+  const std::uint32_t header = block.header();
+  const bool found = match_live<L>(view, block, away.fingerprint, away.bucket) != 0;
+  if (found && !kHasSecondParts<L>) {
+    acquire_fence();
+    return true;
+  }
+  NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+  const bool steady =
+      changes(block, header) == 0 && (found || changes(view.blocks[home.block], home_header) == 0);
+  return steady ? found : second.look(second, hash);
+}
+
+template <class L>
+bool contains_beside(const BlocksView& view, const SecondLook& second,
+                     std::uint64_t hash) noexcept {
+  const Place place = home_of_key<L>(view.geometry, hash);
+  const Block& home = view.blocks[place.block];
+  const std::uint32_t header = home.header();
+  const std::uint64_t matches = match_live<L>(view, home, place.fingerprint, place.bucket);
+  NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+  const std::uint32_t unsteady = changes(home, header);
+  if (HWY_UNLIKELY(unsteady != 0 || spill_class(place.fingerprint) < (header & kHeaderMark))) {
+    // Without a match something forbids a no; a match in two parts has to be steady too.
+    if (unsteady != 0 && (kHasSecondParts<L> || matches == 0)) return second.look(second, hash);
+    if (matches == 0) return contains_away_beside<L>(view, second, hash, header);
+  }
+  return matches != 0;
+}
+
+}  // namespace HWY_NAMESPACE
+}}  // namespace nestline
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,318 @@
+// Per-target: the residents of a block: which would leave it first, and which could move where.
+// Indices and phases are at most 15: up to 12 bits all residents are one vector of 64 bytes.
+#if defined(NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_
+#undef NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_
+#else
+#define NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_
+#endif
+
+#include "lib/engine/kernels/match-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// One slot after the other: for maplets too.
+template <class L>
+std::uint64_t of_classes_by_slots(const Block& shared, std::uint32_t from,
+                                  std::uint32_t below) noexcept {
+  BlockCopy copy;
+  const Block& block = readable_block(shared, copy);
+  std::uint64_t slots = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    const std::uint32_t low_byte = L::get(block, s) & 0xff;
+    slots |= std::uint64_t{low_byte > from && low_byte <= below} << s;
+  }
+  return slots;
+}
+
+template <class L>
+void rank_by_slots(const Block& shared, Ranks& ranks) noexcept {
+  BlockCopy copy;
+  const Block& block = readable_block(shared, copy);
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    const auto phase = static_cast<Ranks::Phase<L>>(L::phase_at(L::get(block, s), s));
+    std::memcpy(ranks.phases + s * sizeof(phase), &phase, sizeof(phase));
+  }
+  const std::uint32_t mark = block.mark();
+  ranks.below = mark + Ranks::kStep<L>;
+  ranks.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
+  ranks.covered = of_classes_by_slots<L>(block, 0, mark);
+  ranks.next = of_classes_by_slots<L>(block, mark, ranks.below);
+}
+
+#if NESTLINE_ONE_LANE
+
+template <class L>
+std::uint64_t of_classes(const Block& block, std::uint32_t from, std::uint32_t below) noexcept {
+  return of_classes_by_slots<L>(block, from, below);
+}
+
+template <class L>
+void rank(const Block& block, Ranks& ranks) noexcept {
+  rank_by_slots<L>(block, ranks);
+}
+
+// Which residents of a block could move where.
+template <class L>
+class Movers {
+ public:
+  explicit Movers(const Block& block) {
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      buckets_[s] = L::get(block, s) == 0 ? 0 : bucket_at<L>(block, s);
+    }
+  }
+  Movers(const Block& block, const Ranks&) : Movers(block) {}
+  // The slots whose residents have slot e in their buckets.
+  [[nodiscard]] std::uint64_t into(std::uint32_t e) const {
+    std::uint64_t slots = 0;
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) slots |= (buckets_[s] >> e & 1) << s;
+    return slots;
+  }
+
+ private:
+  std::uint64_t buckets_[L::kSlots];
+};
+
+#else  // vectors
+
+// Numbers of residents, in vectors with one lane of type T for each slot. Up to 12 bits T is a
+// byte, so rotations, which are 16-bit products, are computed for even and odd slots apart.
+template <class L>
+class ResidentLanes {
+ public:
+  using T = Ranks::Phase<L>;
+  using D = BlockTag<T>;
+  using V = hn::Vec<D>;
+  using D16 = hn::Repartition<std::uint16_t, D>;
+  using V16 = hn::Vec<D16>;
+  static constexpr bool kBytes = sizeof(T) == 1;
+  static constexpr bool kNibbles = L::kForm == Form::bytes_and_nibbles;
+  static constexpr bool kHighParts = kNibbles || L::kPlanes > 0;
+  // In place of the phase of a free slot: it has no slot in any lane.
+  static constexpr T kNoPhase = 0x40;
+
+  explicit HWY_INLINE ResidentLanes(const Block& block) : block_(block) {
+    if constexpr (kNibbles) unpack_nibbles();
+    if constexpr (L::kPlanes > 0) unpack_planes();
+  }
+
+  // The phases of slots s, s + 1, ...
+  HWY_INLINE V phases(std::size_t s) const {
+    const D d;
+    const V own = rotations(s, hn::Load(D16(), kTables.even_multiplier + s / (2 / sizeof(T))),
+                            hn::Load(D16(), kTables.odd_multiplier + s / (2 / sizeof(T))));
+    // index - rotation, or that plus R where it is negative (then huge as an unsigned number).
+    const V distance = hn::Sub(hn::Load(d, kTables.index + s), own);
+    const V phase = hn::Min(distance, hn::Add(distance, per_lane()));
+    const auto free = hn::Eq(first_parts(s), hn::Zero(d));
+    return hn::IfThenElse(free, hn::Set(d, kNoPhase), phase);
+  }
+  // Where in a lane their slots are.
+  HWY_INLINE V indices(std::size_t s, V phases, std::uint16_t multiplier) const {
+    const auto multipliers = hn::Set(D16(), multiplier);
+    const V q = hn::Add(phases, rotations(s, multipliers, multipliers));
+    return hn::Min(q, hn::Sub(q, per_lane()));
+  }
+  // Each as one number: fingerprint, phase << 16.
+  HWY_INLINE void store_pairs(std::size_t s, std::uint32_t* pairs) const {
+    const D d;
+    const auto low = hn::Load(d, lanes() + s);
+    T* const to = reinterpret_cast<T*>(pairs);
+    if constexpr (!kBytes) {
+      hn::StoreInterleaved2(low, phases(s), d, to);
+    } else if constexpr (kHighParts) {
+      hn::StoreInterleaved4(low, hn::Load(d, high_parts_ + s), phases(s), hn::Zero(d), d, to);
+    } else {
+      hn::StoreInterleaved4(low, hn::Zero(d), phases(s), hn::Zero(d), d, to);
+    }
+  }
+
+ private:
+  // For each slot: its index in its lane, and its lane's rotation multiplier. After the last slot:
+  // as if there were no fingerprint.
+  struct Tables {
+    alignas(64) T index[64 / sizeof(T)];
+    alignas(64) std::uint16_t even_multiplier[32];  // at 16 bits: of all slots
+    alignas(64) std::uint16_t odd_multiplier[32];
+    constexpr Tables() : index(), even_multiplier(), odd_multiplier() {
+      for (std::uint32_t s = 0; s < 64 / sizeof(T); ++s) {
+        const bool is_slot = s < L::kSlots;
+        index[s] = is_slot ? static_cast<T>(s % L::kSlotsPerLane) : kNoPhase;
+        auto& multiplier = kBytes && s % 2 != 0 ? odd_multiplier : even_multiplier;
+        multiplier[kBytes ? s / 2 : s] = is_slot ? kRotationMultiplier[s / L::kSlotsPerLane] : 0;
+      }
+    }
+  };
+  static constexpr Tables kTables{};
+  const T* lanes() const { return reinterpret_cast<const T*>(block_.bytes.data()); }
+  // The first parts of slots s, s + 1, ..., without deaths.
+  HWY_INLINE V first_parts(std::size_t s) const {
+    const D d;
+    const V parts = hn::Load(d, lanes() + s);
+    if constexpr (!L::kExpires || kBytes) return parts;
+    return hn::And(parts, hn::Set(d, kFingerprintMask<L>));
+  }
+  static HWY_INLINE V per_lane() { return hn::Set(D(), static_cast<T>(L::kSlotsPerLane)); }
+
+  HWY_INLINE V rotations(std::size_t s, V16 even_multipliers, V16 odd_multipliers) const {
+    const D16 d16;
+    const auto rotate = [](V16 fingerprints, V16 multipliers) HWY_ATTR {
+      return hn::MulHigh(hn::Mul(fingerprints, multipliers),
+                         hn::Set(D16(), static_cast<std::uint16_t>(L::kSlotsPerLane)));
+    };
+    const V16 lanes16 = hn::BitCast(d16, first_parts(s));
+    if constexpr (!kBytes) {
+      (void)odd_multipliers;
+      return rotate(lanes16, even_multipliers);
+    } else {
+      V16 even = hn::And(lanes16, hn::Set(d16, std::uint16_t{0xff}));
+      V16 odd = hn::ShiftRight<8>(lanes16);
+      if constexpr (kHighParts) {
+        const V16 high = hn::BitCast(d16, hn::Load(D(), high_parts_ + s));
+        even = hn::Or(even, hn::ShiftLeft<8>(high));
+        odd = hn::Or(odd, hn::AndNot(hn::Set(d16, std::uint16_t{0xff}), high));
+      }
+      return hn::BitCast(D(), hn::Or(rotate(even, even_multipliers),
+                                     hn::ShiftLeft<8>(rotate(odd, odd_multipliers))));
+    }
+  }
+
+  HWY_INLINE void unpack_planes() {
+    const D d;
+    const auto planes = L::planes(block_);
+    for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+      const auto part = [&](std::uint64_t plane, T bit) HWY_ATTR {
+        return hn::IfThenElseZero(mask_of(d, plane >> s), hn::Set(d, bit));
+      };
+      auto high = part(planes[0], 1);
+      if constexpr (L::kPlanes > 1) high = hn::Or(high, part(planes[1], 2));
+      hn::Store(high, d, high_parts_ + s);
+    }
+  }
+  // 12 bit: the high nibbles in the order of the slots. Without a shuffle of the whole block 16
+  // slots at a time: those from 16 on are the low halves of the last 4 nibble bytes, then the high
+  // halves of all 20.
+  HWY_INLINE void unpack_nibbles() {
+    if constexpr (kShufflesNibbles) {
+      const D d;
+      for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+        const auto halves = own_halves<L>(nibbles_beside<L>(block_, s), s);
+        const auto high = hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(D16(), halves)));
+        hn::Store(hn::And(hn::Or(halves, high), hn::Set(d, T{15})), d, high_parts_ + s);
+      }
+      return;
+    }
+    alignas(16) static constexpr std::uint8_t kTail[16] = {
+        8, 9, 10, 11, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80};
+    alignas(16) static constexpr std::uint8_t kHead[16] = {0x80, 0x80, 0x80, 0x80, 0, 1, 2,  3,
+                                                           4,    5,    6,    7,    8, 9, 10, 11};
+    const hn::CappedTag<std::uint8_t, 16> d;
+    const auto low = hn::Set(d, std::uint8_t{15});
+    const auto first = hn::LoadU(d, block_.bytes.data() + L::kNibbleByte);
+    const auto last = hn::LoadU(d, block_.bytes.data() + L::kNibbleByte + 8);
+    const auto high = [&](auto bytes) {
+      const hn::Repartition<std::uint16_t, decltype(d)> wide;
+      return hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(wide, bytes))), low);
+    };
+    hn::Store(hn::And(first, low), d, high_parts_);
+    hn::Store(hn::Or(hn::TableLookupBytesOr0(hn::And(last, low), hn::Load(d, kTail)),
+                     hn::TableLookupBytesOr0(high(first), hn::Load(d, kHead))),
+              d, high_parts_ + 16);
+    // Slots 32 to 39; what is behind them is loaded too, but does not count.
+    static_assert(L::kNibbleRun == 20 && L::kSlots == 40);
+    hn::Store(hn::Zero(d), d, high_parts_ + 32);
+    hn::Store(hn::Zero(d), d, high_parts_ + 48);
+    hn::StoreU(high(last), d, high_parts_ + 28);
+  }
+
+  const Block& block_;
+  alignas(64) std::uint8_t high_parts_[kHighParts ? 64 : 1];  // of fingerprints, in bytes
+};
+
+// Slots whose residents' low bytes are at most `most`, and free slots.
+template <class L>
+HWY_INLINE std::uint64_t low_bytes_up_to(const Block& block, std::uint32_t most) {
+  using T = Ranks::Phase<L>;
+  const BlockTag<T> d;
+  const auto low_byte = hn::Set(d, T{0xff});
+  const auto limit = hn::Set(d, static_cast<T>(most));
+  std::uint64_t slots = 0;
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+    auto lanes = hn::Load(d, reinterpret_cast<const T*>(block.bytes.data()) + s);
+    if constexpr (L::kForm == Form::halfwords) lanes = hn::And(lanes, low_byte);
+    slots |= bits_of(d, hn::Eq(hn::Min(lanes, limit), lanes)) << s;
+  }
+  return slots & L::kAllSlots;
+}
+
+template <class L>
+std::uint64_t of_classes(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
+  BlockCopy copy;
+  const Block& block = readable_block(shared, copy);
+  return low_bytes_up_to<L>(block, std::min(below, 255u)) & ~low_bytes_up_to<L>(block, from);
+}
+
+template <class L>
+void rank(const Block& shared, Ranks& ranks) noexcept {
+  using Lanes = ResidentLanes<L>;
+  const typename Lanes::D d;
+  BlockCopy copy;
+  const Block& block = readable_block(shared, copy);
+  const Lanes lanes(block);
+  auto* const phases = reinterpret_cast<typename Lanes::T*>(ranks.phases);
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+    hn::Store(lanes.phases(s), d, phases + s);
+  }
+  const std::uint32_t mark = block.mark();
+  ranks.below = mark + Ranks::kStep<L>;
+  ranks.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
+  const std::uint64_t up_to_mark = low_bytes_up_to<L>(block, mark);
+  ranks.covered = up_to_mark & ~ranks.free;
+  ranks.next = low_bytes_up_to<L>(block, std::min(ranks.below, 255u)) & ~up_to_mark;
+}
+
+// Which residents could move where, computed for two or three slots in most searches.
+template <class L>
+class Movers {
+ public:
+  explicit HWY_INLINE Movers(const Block& block) : lanes_(block), phases_(own_phases_) {
+    for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(D())) {
+      hn::Store(lanes_.phases(s), D(), own_phases_ + s);
+    }
+  }
+  HWY_INLINE Movers(const Block& block, const Ranks& ranks)
+      : lanes_(block), phases_(reinterpret_cast<const T*>(ranks.phases)) {}
+  Movers(const Movers&) = delete;
+  Movers& operator=(const Movers&) = delete;
+
+  // The slots whose residents have slot e in their buckets. Bits after the last slot are 0.
+  [[nodiscard]] HWY_INLINE std::uint64_t into(std::uint32_t e) const {
+    const D d;
+    const std::uint32_t lane = e / L::kSlotsPerLane;
+    const auto index = hn::Set(d, static_cast<T>(e - lane * L::kSlotsPerLane));
+    std::uint64_t slots = 0;
+    for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+      const auto indices = lanes_.indices(s, hn::Load(d, phases_ + s), kRotationMultiplier[lane]);
+      slots |= bits_of(d, hn::Eq(indices, index)) << s;
+    }
+    return slots;
+  }
+
+ private:
+  using T = typename ResidentLanes<L>::T;
+  using D = typename ResidentLanes<L>::D;
+
+  ResidentLanes<L> lanes_;
+  const T* phases_;
+  alignas(64) T own_phases_[64 / sizeof(T)];
+};
+
+#endif  // NESTLINE_ONE_LANE
+
+}  // namespace HWY_NAMESPACE
+}}  // namespace nestline
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard

@@ -1,0 +1,74 @@
+// From a hash to its place: block, fingerprint and phase; and the block's alternate.
+//
+// Of base_blocks * 2^growth blocks, block = base * 2^growth + child: the base from the hash, the
+// child from the highest `growth` bits of the fingerprint. So when the filter doubles, block b
+// splits into 2b and 2b + 1 by the fingerprints' next bit; no key is hashed again. The alternate of
+// a base is (H - base) mod base_blocks, with H from (fingerprint, phase): its own inverse for any
+// number of bases; the child stays the same. A key whose alternate is the block itself has none.
+#ifndef NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
+#define NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
+
+#include "lib/engine/place/layout.h"
+
+namespace nestline { inline namespace v0_3 {
+
+using internal::BlocksView;
+using internal::Geometry;
+using internal::Home;
+using internal::home_block_of;
+
+// 64 TiB of blocks: the bases are uniform up to here (hash.h), and sizes in bytes fit 64 bits.
+inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
+
+// How often a filter may double: 4 bits of each fingerprint must remain, and none has deaths.
+constexpr std::uint32_t max_growth(int bits) {
+  return is_expiring(bits) ? 0 : static_cast<std::uint32_t>(bits) - 4;
+}
+
+// Where a key may be: its home, unless said otherwise, and its bucket there as slot bits.
+struct Place {
+  std::uint64_t block;
+  std::uint64_t bucket;
+  std::uint32_t fingerprint;
+  std::uint32_t phase;
+};
+
+template <class L>
+NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
+  const auto [block, rest] = home_block_of(geometry, hash);
+  const std::uint32_t fingerprint = L::fingerprint_of(rest);
+  const std::uint32_t phase = L::phase_of(rest);
+  return {block, L::bucket(fingerprint, phase), fingerprint, phase};
+}
+
+// The same for a filter whose width is no constant.
+inline Place home_of(int bits, const Geometry& geometry, std::uint64_t hash) {
+  return visit_layout(bits, [&](auto layout) { return home_of<decltype(layout)>(geometry, hash); });
+}
+
+// The other block of a fingerprint of `place.block`; that block itself if there is no other.
+NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place& place) {
+  const std::uint64_t base = place.block >> geometry.growth;
+  const std::uint64_t sum =
+      multiply_high(pair_hash(place.fingerprint, place.phase), geometry.base_blocks);
+  const std::uint64_t other = sum >= base ? sum - base : sum + geometry.base_blocks - base;
+  return other << geometry.growth | (place.block - (base << geometry.growth));
+}
+
+// The same fingerprint in its other block.
+inline Place moved(const Geometry& geometry, Place place) {
+  place.block = alternate_of(geometry, place);
+  return place;
+}
+
+// Whether a key may be in its alternate, by home's mark; sets `away` if the mark covers it.
+inline bool may_be_away(const Geometry& geometry, std::uint32_t mark, const Place& home,
+                        Place& away) {
+  if (spill_class(home.fingerprint) >= mark) return false;
+  away = moved(geometry, home);
+  return away.block != home.block;
+}
+
+}}  // namespace nestline
+
+#endif  // NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_

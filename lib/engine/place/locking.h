@@ -1,0 +1,394 @@
+// How readers and writers share blocks: the protocol, and the three lock policies that kernels,
+// table.h and spill.h take as a parameter. NoLocks, for one thread, compiles everything here to
+// nothing; OneWriter and BlockLocks are for readers beside one writer and beside many. Each block
+// has a lock bit and a version in its header (layout.h).
+//
+// Writers
+//   W1  A thread changes a block only while it holds its lock. Unlocking a changed block advances
+//       its version, in the same store; one that was not changed gets its old header back. Hold's
+//       change() is the only way to a writable block: so Hold knows.
+//   W2  A thread holds at most two locks. It takes the second beside the first only if the second
+//       is of the higher block, or free at that moment; else it releases the first, takes both in
+//       order and looks again.
+//   W3  An operation decides (is there a copy, is there room) under the locks of the blocks in
+//       question, and keeps them until it has done what it decided: then it takes effect. Only
+//       update, whose keys have four blocks, may look at the old key's home or, if it found no
+//       copy, at both its blocks as a reader does (R3) while it holds the block it stores in: the
+//       absence was true then, and from then on no other thread can see that the new key is absent.
+//   W4  A displacement copies a fingerprint, then clears it. A move to the alternate, under both
+//       locks, raises home's mark first. update clears the old key before it stores the new one.
+//   W5  Room is made before the newcomer is placed: spill.h searches a chain of moves on copies of
+//       the blocks, without locks, and carries them out from the far end, each under its two locks,
+//       if the victim is still there and has room. Each move leaves the same keys: giving up the
+//       rest does no harm.
+//   W6  A writer overtaken kMaxTries times returns without an outcome, and its caller makes the
+//       other writers wait (concurrent_state.h). Then only readers take locks.
+//   W7  Where there are many writers, each returns only when all other threads can see what it
+//       stored: by counting the key, a read-modify-write, or by full_fence(). Otherwise this
+//       writer's next lookup might see another block's past, and that block's writer the past of
+//       this one.
+//   W8  While one thread alone has written (Writers), nobody else takes locks or changes blocks. So
+//       it needs a lock only for the readers, from its first change of a block until it releases
+//       its Hold, and takes and releases it by plain stores: an exchange costs as much as the rest
+//       of an insert. What it stored may be under way when it returns, but its next lookup waits
+//       for that (ReadSection in reclaim.h), so the calls of filters have one order all the same;
+//       insert_unique's own lookup need not wait. Another thread that wants to write makes it wait,
+//       declares for good that there are many writers, and lets it go on (concurrent_state.h).
+//
+// Readers
+//   R1  A reader looks at home, and at the alternate if home's mark, as read then, covers the
+//       class.
+//   R2  A match is a yes at once; acquire_fence() keeps the thread's next lookup from overtaking
+//       it. (At 12 bits, where a fingerprint is two bytes, only under R3.)
+//   R3  A no, or a number, counts only if every block looked at was unlocked and its header is
+//       unchanged after all of them have been read.
+//   R4  After kReadTries a reader takes locks as writers do, of the blocks that it looks at. It
+//       changes nothing: other readers look again only if they look meanwhile. An only writer does
+//       not expect that: the reader requests it (Writers) and tries on. Either that writer comes to
+//       its next change and from then on locks as many do, or it changes nothing more.
+//
+// Why a block that was not changed may get its old header back (W1). A writer that changed a block
+// between a reader's two looks at its header locked it after the first, unlocked it before the
+// second, and left a higher version, which later holders keep or raise. So with equal headers the
+// reader has read what stood there all the time. Its loads are ordered whichever holder stored the
+// header: that one made the last change, or took the lock after the holder before it, and so on
+// back to the change.
+//
+// Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A
+// nor B changed between the reading of A and the check: both were read as they stood at one
+// instant, when no writer that changes either was between W3's start and end. So I1 of table.h
+// holds: x's fingerprint is in A, or in B and the mark covers it. This includes keys x and y with
+// equal fingerprint and phase where y's home is B and its alternate A: x is stored in B; a reader
+// of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader finds
+// nothing in B. The copy in A now stands for x; A's header has changed: the reader starts again. A
+// version has 23 bits: to mistake it, the reader would sleep through exactly 8,388,608 changes of
+// one block (or a multiple) between two loads.
+//
+// A yes at once is right too: by W4 a key of that class was in the filter then or was being placed,
+// and the reader linearizes its insert; another can answer no only after the locks are released.
+//
+// Why no two writers wait for each other. A thread that waits for a lock holds none, or one of a
+// lower block: along any chain of waiting threads the numbers rise. Holders wait for nothing else:
+// they neither allocate nor wait for readers. A reader that has requested the only writer to share
+// waits for its next call, which may wait for another writer, which waits for the reader's section
+// to end: but a waiting writer changes nothing, so the reader's next look succeeds.
+#ifndef NESTLINE_LIB_ENGINE_PLACE_LOCKING_H_
+#define NESTLINE_LIB_ENGINE_PLACE_LOCKING_H_
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "lib/engine/place/layout.h"
+#include "lib/engine/place/test_hooks.h"
+
+namespace nestline { inline namespace v0_3 {
+
+// A block to change. Operations see blocks as const, and change them through Hold (table.h).
+inline Block& changeable(const Block* blocks, std::uint64_t block) {
+  return const_cast<Block&>(blocks[block]);
+}
+
+// One thread at a time.
+struct NoLocks {
+  static constexpr bool kAlone = true;  // what was found a moment ago is still so
+  // No writer overtakes, so the second try is the last, and the first look counts.
+  static constexpr std::uint32_t kMaxTries = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kReadTries = 1;
+
+  // The right to change the blocks with these numbers.
+  class Hold {
+   public:
+    Hold(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
+    Hold(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
+    bool add(std::uint64_t) { return true; }
+    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
+    Block& change(std::uint64_t block) { return changeable(blocks_, block); }
+
+   private:
+    const Block* blocks_;
+  };
+
+  // Blocks as they stood at one instant.
+  class View {
+   public:
+    explicit View(const Block* blocks, const Hold* = nullptr) : blocks_(blocks) {}
+    const Block& at(std::uint64_t block) { return blocks_[block]; }
+    [[nodiscard]] bool valid() const { return true; }
+
+   private:
+    const Block* blocks_;
+  };
+
+  // A block for a search whose result is checked later.
+  static const Block& copy_of(const Block& block, Block&) { return block; }
+  // Whether a reader that keeps finding changes may take locks (R4), and how.
+  using ReaderHold = Hold;
+  [[nodiscard]] bool readers_may_lock() const { return false; }
+};
+
+// Whether one thread writes without atomic exchanges (W8), or many do with them.
+class Writers {
+ public:
+  // A thread, by a number that is its own for ever, and even and not 0.
+  using Thread = std::uint64_t;
+  // Refused: another thread is the only writer.
+  enum class Turn : std::uint8_t { alone, as_one_of_many, refused };
+
+  [[nodiscard]] bool has_alone(Thread thread) const {
+    return word_.load(std::memory_order_relaxed) == thread;
+  }
+  // How this thread may write until its section ends; called inside it, when no writer has to wait.
+  Turn turn(Thread thread) {
+    if (has_alone(thread)) return Turn::alone;
+    std::uint64_t now = word_.load(std::memory_order_acquire);
+    if (now == kMany) return Turn::as_one_of_many;
+    if (now == (thread | kRequested)) {
+      share();
+      return Turn::as_one_of_many;
+    }
+    if (now == kNobody && word_.compare_exchange_strong(now, thread)) return Turn::alone;
+    return Turn::refused;
+  }
+  // From now on there are many writers. For the only writer between two changes, or while all
+  // writers wait. Release: to see it is to see the last header that a plain store has unlocked.
+  void share() { word_.store(kMany, std::memory_order_release); }
+  [[nodiscard]] bool are_many() const { return word_.load(std::memory_order_acquire) == kMany; }
+  // A reader's request to the one writer.
+  void request_sharing() {
+    std::uint64_t now = word_.load(std::memory_order_relaxed);
+    if (now != kNobody && now != kMany) word_.compare_exchange_strong(now, now | kRequested);
+  }
+
+ private:
+  static constexpr std::uint64_t kNobody = 0;
+  static constexpr std::uint64_t kRequested = 1;
+  static constexpr std::uint64_t kMany = ~std::uint64_t{0};
+  // Or the one writer, and whether sharing was requested.
+  std::atomic<std::uint64_t> word_{kNobody};
+};
+
+// Waits a little longer each time: first busily, then by letting other threads run.
+class Backoff {
+ public:
+  void pause() {
+    if (spins_ > kMaxSpins) {
+      std::this_thread::yield();
+      return;
+    }
+    for (std::uint32_t i = 0; i < spins_; ++i) relax();
+    spins_ *= 2;
+  }
+
+ private:
+  static constexpr std::uint32_t kMaxSpins = 64;
+  static void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+  }
+  std::uint32_t spins_ = 1;
+};
+
+// Any number of readers, beside one writer (W8) or many.
+template <bool kOneWriter>
+struct SharedBlocks {
+  static constexpr bool kAlone = kOneWriter;
+  static constexpr std::uint32_t kMaxTries = kOneWriter ? NoLocks::kMaxTries : 16;
+  static constexpr std::uint32_t kReadTries = 16;
+
+  static bool try_lock(Block& block) {
+    const std::uint32_t old = load_relaxed(block.header_word());
+    const std::uint32_t header = Block::to_header(old);
+    const std::uint32_t locked = Block::to_header(header | kHeaderLock);
+    if constexpr (kOneWriter) {
+      // Later stores to the block are releases: to see one of them is to see the lock.
+      store_release(block.header_word(), locked);
+      return true;
+    }
+    if ((header & kHeaderLock) != 0) return false;
+    return exchange_acquire(block.header_word(), old, locked);
+  }
+  static void lock(Block& block) {
+    for (Backoff backoff; !try_lock(block);) backoff.pause();
+  }
+  // `step`: kHeaderVersion if the block was changed, else 0.
+  static void unlock(Block& block, std::uint32_t step) {
+    const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
+    store_release(block.header_word(), Block::to_header((header & ~kHeaderLock) + step));
+  }
+
+  // Empties a block, its mark too: right only where no key has to be found any more, in any block.
+  static void empty(Block& block) {
+    lock(block);
+    auto* const words = reinterpret_cast<SharedLongword*>(block.bytes.data());
+    std::for_each_n(words, kMarkByte / sizeof(*words), [](auto& word) { store_shared(word, 0); });
+    store_release(*(&block.header_word() - 1), 0);  // the slots beside the header in its longword
+    const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
+    store_release(block.header_word(),
+                  Block::to_header((header & ~(kHeaderLock | kHeaderMark)) + kHeaderVersion));
+  }
+
+  // Makes it a block of a filter without locks; no other thread may use it meanwhile.
+  static void forget_version(Block& block) {
+    const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
+    store_release(block.header_word(), Block::to_header(header & kHeaderMark));
+  }
+
+  // With one writer a block is locked only when it is about to change: nobody else could change it.
+  // (And vectors that read it right after a store to its header would wait for that store.)
+  class Hold {
+   public:
+    Hold(const Block* blocks, std::uint64_t first)
+        : blocks_(blocks), first_(first), second_(first) {
+      if constexpr (!kOneWriter) lock(changeable(blocks_, first_));
+      NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
+    }
+    Hold(const Block* blocks, std::uint64_t one, std::uint64_t other)
+        : blocks_(blocks), first_(one), second_(other) {
+      if constexpr (!kOneWriter) lock_both();
+      NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
+    }
+    NESTLINE_INLINE ~Hold() {
+      release(first_, first_changed_);
+      if (second_ != first_) release(second_, second_changed_);
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+
+    [[nodiscard]] bool holds(std::uint64_t block) const {
+      return block == first_ || block == second_;
+    }
+
+    // Holds this block too. False: the first was released meanwhile, and may have changed.
+    bool add(std::uint64_t other) {
+      if (holds(other)) return true;
+      second_ = other;
+      if constexpr (kOneWriter) return true;
+      if (second_ > first_) {
+        lock(changeable(blocks_, second_));
+        return true;
+      }
+      if (try_lock(changeable(blocks_, second_))) return true;
+      release(first_, std::exchange(first_changed_, false));
+      lock_both();
+      return false;
+    }
+
+    // A block that is held.
+    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
+    // The same, to be changed.
+    NESTLINE_INLINE Block& change(std::uint64_t block) {
+      bool& changed = block == first_ ? first_changed_ : second_changed_;
+      if (kOneWriter && !changed) lock(changeable(blocks_, block));
+      changed = true;
+      return changeable(blocks_, block);
+    }
+
+   private:
+    // Nothing has been changed yet.
+    void lock_both() {
+      if (second_ < first_) std::swap(first_, second_);
+      lock(changeable(blocks_, first_));
+      if (second_ != first_) lock(changeable(blocks_, second_));
+    }
+    NESTLINE_INLINE void release(std::uint64_t block, bool changed) {
+      if (kOneWriter && !changed) return;
+      const bool forget = NESTLINE_FORGET_CHANGES;
+      unlock(changeable(blocks_, block), changed && !forget ? kHeaderVersion : 0);
+    }
+
+    const Block* blocks_;
+    std::uint64_t first_;
+    std::uint64_t second_;  // equal to first_: only one is held
+    bool first_changed_ = false;
+    bool second_changed_ = false;
+  };
+
+  // Copies of up to two blocks, unless `hold` holds them. valid(): they stood so at one instant.
+  class View {
+   public:
+    explicit View(const Block* blocks, const Hold* hold = nullptr) : blocks_(blocks), hold_(hold) {}
+
+    const Block& at(std::uint64_t block) {
+      if (hold_ != nullptr && hold_->holds(block)) return blocks_[block];
+      if (count_ != 0) NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+      number_[count_] = block;
+      header_[count_] = blocks_[block].header();
+      copy_shared<kBlockBytes>(blocks_[block].bytes.data(), copy_[count_].bytes.data());
+      return copy_[count_++];
+    }
+    [[nodiscard]] bool valid() const {
+      NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+      if (NESTLINE_SKIP_VALIDATION) return true;
+      for (std::uint32_t i = 0; i < count_; ++i) {
+        if ((header_[i] & kHeaderLock) != 0) return false;
+        if (blocks_[number_[i]].header_again() != header_[i]) return false;
+      }
+      return true;
+    }
+
+   private:
+    const Block* blocks_;
+    const Hold* hold_;
+    std::uint32_t count_ = 0;
+    std::array<std::uint64_t, 2> number_{};
+    std::array<std::uint32_t, 2> header_{};
+    std::array<Block, 2> copy_;
+  };
+
+  // A copy of the block as it stood at one instant, unless writers keep it busy.
+  static const Block& copy_of(const Block& block, Block& copy) {
+    if constexpr (kOneWriter) return block;
+    Backoff backoff;
+    for (std::uint32_t tries = 0; tries < kReadTries; ++tries) {
+      const std::uint32_t before = block.header();
+      copy_shared<kBlockBytes>(block.bytes.data(), copy.bytes.data());
+      if ((before & kHeaderLock) == 0 && block.header_again() == before) break;
+      backoff.pause();
+    }
+    return copy;
+  }
+};
+
+// Many writers. Readers may lock.
+struct BlockLocks : SharedBlocks<false> {
+  using ReaderHold = Hold;
+  [[nodiscard]] bool readers_may_lock() const { return true; }
+};
+
+// One writer. Its readers give the filter's `writers`, itself nothing.
+struct OneWriter : SharedBlocks<true> {
+  using ReaderHold = BlockLocks::Hold;
+  explicit OneWriter(Writers* all = nullptr) : writers(all) {}
+  [[nodiscard]] bool readers_may_lock() const {
+    if (writers == nullptr) return false;
+    writers->request_sharing();
+    return writers->are_many();
+  }
+  Writers* writers = nullptr;
+};
+
+// Blocks for a reader that locks each one it looks at (R4). valid() returns whether it held them
+// all from its first look on; if not, it holds them when it looks again.
+template <class Hold>
+class HeldView {
+ public:
+  explicit HeldView(Hold& hold) : hold_(hold) {}
+  const Block& at(std::uint64_t block) {
+    if (!hold_.add(block)) valid_ = false;
+    return hold_.at(block);
+  }
+  [[nodiscard]] bool valid() const { return valid_; }
+
+ private:
+  Hold& hold_;
+  bool valid_ = true;
+};
+
+}}  // namespace nestline
+
+#endif  // NESTLINE_LIB_ENGINE_PLACE_LOCKING_H_

@@ -1,0 +1,44 @@
+// What a filter of any kind is besides its keys: it makes an empty one, and a file's header.
+#ifndef NESTLINE_LIB_ENGINE_PLACE_SHAPE_H_
+#define NESTLINE_LIB_ENGINE_PLACE_SHAPE_H_
+
+#include "lib/engine/place/aging.h"
+
+namespace nestline { inline namespace v0_3 {
+
+enum class Kind : std::uint8_t { filter, maplet, expiring };
+
+// The kind of a layout. A number that is no layout's counts as a filter's.
+constexpr Kind kind_of(int bits) {
+  if (bits == kMapletBits) return Kind::maplet;
+  return bits == expiring_layout(8) || bits == expiring_layout(12) ? Kind::expiring : Kind::filter;
+}
+
+struct Shape {
+  int bits = 0;  // the number of its layout: the width of a fingerprint, or what stands for it
+  Geometry geometry;
+  std::uint64_t seed = 0;
+  std::uint64_t capacity = 0;      // promised
+  std::uint64_t max_capacity = 0;  // how far it grows automatically
+  // Of an expiring filter (lib/filters/expiring/expiring_state.h).
+  unsigned life = 0;
+  std::uint64_t tick = 0;
+  std::uint64_t exchanged = 0;  // the tick whose sweep exchanged marks last
+  std::uint64_t swept = 0;      // blocks that the sweep of this tick has passed, from the first on
+  std::uint32_t waiting = 0;    // inserts since the last slice of it
+  // What stands before the blocks in memory; the blocks and what follows them.
+  [[nodiscard]] std::uint64_t head_blocks() const { return is_expiring(bits) ? kHeadBlocks : 0; }
+  [[nodiscard]] std::uint64_t stored_blocks() const {
+    return is_expiring(bits) ? with_young_marks(geometry.blocks()) : geometry.blocks();
+  }
+  // Does not overflow if such a filter can exist.
+  [[nodiscard]] std::uint64_t stored_bytes() const { return stored_blocks() * kBlockBytes; }
+  [[nodiscard]] std::size_t memory_bytes() const {
+    return static_cast<std::size_t>(head_blocks() + stored_blocks()) * kBlockBytes;
+  }
+  [[nodiscard]] std::uint64_t slots() const { return geometry.blocks() * slots_of(bits); }
+};
+
+}}  // namespace nestline
+
+#endif  // NESTLINE_LIB_ENGINE_PLACE_SHAPE_H_

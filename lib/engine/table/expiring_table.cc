@@ -1,0 +1,103 @@
+#include "lib/engine/table/expiring_table.h"
+
+namespace nestline { inline namespace v0_3 {
+
+template <class L, class Locks>
+void ExpiringTable<L, Locks>::empty_dead(Hold& hold, std::uint64_t block) {
+  const auto now = tick_of_holder<Locks>(this->blocks_) + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0);
+  std::uint64_t dead = this->kernels_.of_expiring().dead(hold.at(block), now);
+  if (dead == 0) return;
+  Block& changing = hold.change(block);
+  this->emptied_ += static_cast<std::uint32_t>(std::popcount(dead));
+  for (; dead != 0; dead &= dead - 1) L::set(changing, first_slot(dead), 0);
+}
+
+template <class L, class Locks>
+bool ExpiringTable<L, Locks>::renew_at(Hold& hold, const Place& place, std::uint32_t life) {
+  const auto now = tick_of_holder<Locks>(this->blocks_);
+  const std::uint64_t found = this->copies(place);
+  if (found == 0) return false;
+  const std::uint32_t slot = first_slot(found);
+  if (ticks_left(L::value(hold.at(place.block), slot), now) <= life) {
+    L::set_value(hold.change(place.block), slot, death_after(now, life));
+  }
+  return true;
+}
+
+// What is away, or stays for longer, needs both of home's marks, which sweeps may have lowered.
+template <class L, class Locks>
+auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Result {
+  Room room;
+  Absence absence;
+  for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
+    {
+      Hold hold(this->blocks_, home.block);
+      const Place away = moved(this->geometry_, home);
+      const bool both =
+          away.block != home.block &&
+          (room.away || spill_class(home.fingerprint) < this->blocks_[home.block].mark());
+      if (both) hold.add(away.block);
+      if (renew_at(hold, home, life)) return Outcome::present;
+      const auto stays_away = [&] {
+        raise_marks<L>(hold, this->blocks_, this->geometry_, home.block,
+                       spill_class(home.fingerprint));
+      };
+      if (both && !this->is_unseen(absence, away) && renew_at(hold, away, life)) {
+        if (!NESTLINE_FORGET_YOUNG_MARKS) stays_away();
+        return Outcome::present;
+      }
+      const auto store_in = [&](const Place& place, Way way) {
+        empty_dead(hold, place.block);
+        return this->store(hold, place, death_after(tick_of_holder<Locks>(this->blocks_), life),
+                           way);
+      };
+      if (room.away && store_in(away, room.way)) {
+        stays_away();
+        return Outcome::stored;
+      }
+      if (store_in(home, room.away ? Way() : room.way)) return Outcome::stored;
+      // One that the mark covers already may go without a search for others that could.
+      if (both && !room.away && store_in(away, Way())) {
+        stays_away();
+        return Outcome::stored;
+      }
+      absence = this->absence_of(home);
+    }
+    if (this->spill_for(home, room, &absence)) return Outcome::full;
+  }
+  return std::nullopt;
+}
+
+template <class L, class Locks>
+std::uint32_t ExpiringTable<L, Locks>::left(const Place& home) const {
+  return this->read(home, [&](auto& view) {
+    std::uint32_t most = 0;
+    const auto look = [&](const Block& block, const Place& place) {
+      const std::uint64_t now = tick(this->blocks_);
+      for (std::uint64_t rest = this->kernels_.copies(block, place); rest != 0; rest &= rest - 1) {
+        most = std::max(most, ticks_left(L::value(block, first_slot(rest)), now));
+      }
+    };
+    const Block& block = view.at(home.block);
+    look(block, home);
+    Place away;
+    if (this->may_be_away(block, home, away)) look(view.at(away.block), away);
+    return most == 0 ? 0 : most - 1;
+  });
+}
+
+template <class L, class Locks>
+void ExpiringTable<L, Locks>::sweep_and_exchange(std::uint64_t block) {
+  Hold hold(this->blocks_, block);
+  empty_dead(hold, block);
+  std::uint8_t& young = young_mark(this->blocks_, this->geometry_, block);
+  if (hold.at(block).mark() != young) hold.change(block).set_mark(young);
+  store_shared(young, std::uint8_t{0});
+}
+
+template class ExpiringTable<ExpiringLayout<8>, OneWriter>;
+template class ExpiringTable<ExpiringLayout<8>, BlockLocks>;
+template class ExpiringTable<ExpiringLayout<12>, OneWriter>;
+template class ExpiringTable<ExpiringLayout<12>, BlockLocks>;
+
+}}  // namespace nestline

@@ -1,0 +1,425 @@
+// How an insert makes room when home has no free slot that the newcomer's bucket reaches: it
+// searches a chain of moves to alternates, then carries it out.
+//
+//   home: (displacement) -> slot of victim 1 becomes free
+//   alternate of victim 1: victim 1 -> (displacement) -> slot of victim 2
+//   alternate of victim 2: victim 2 -> (displacement) -> free slot
+//
+// In the first block the newcomer itself may be the one that leaves: then the chain makes room in
+// its alternate and raises home's mark for it. Then the caller places the newcomer like any other.
+//
+// The search is breadth first over blocks and writes nothing. In each block it tries candidates by
+// ascending spill class, so that marks stay low; those that the mark covers are all alike. It ends
+// when kTries candidates whose slots can be reached have other blocks without room, but the
+// newcomer's own alternate is tried in any case. At 95 % load that refuses one key in 10^9; the
+// search with kWideTries that follows refused none of 10^9. It is left out for further copies, and
+// where the blocks searched had less than one free slot in kHopeless blocks: a refusal in a full
+// filter (99.9 %) takes 25 us on Sapphire Rapids, and would take 310. A chain uses a block only
+// once, so its blocks can be searched one by one. Moves are carried out from the far end, each
+// under the locks of its two blocks, and, as the chain is a hint beside other threads, if still
+// possible (locking.h, W5).
+//
+// At 95 % load a block with a mark has one free slot on average, which nobody in it can move to: of
+// those that the mark covers nearly all fail. So the kernel first finds out whether anybody could
+// move to a free slot, for all of them, without the branches of a search. Rules that spare these
+// searches make marks rise faster: after one turnover at 90 % load, second probes of absent keys (8
+// and 16 bits) were 0.092 and 0.143; 0.094 and 0.157 without searching blocks with one free slot,
+// 0.144 and 0.208 without blocks with a mark.
+//
+// After ten turnovers they are 0.213 at 8 bits. Simulated, no choice of which spills gets far
+// below: the one with the emptiest alternate 0.208; the least raise of a mark over home and the
+// alternates of covered residents 0.199, for twice the looks while a filter fills; known guests
+// first 0.212. Marks that only rise remember the largest overflow. Lowered four times a turnover by
+// a sweep that proves which cannot be away: 0.151, and 0.126 with the least raise and moves of
+// those whom both marks cover; lowered at once by which are away in truth, a bit a slot: 0.095.
+#ifndef NESTLINE_LIB_ENGINE_TABLE_SPILL_H_
+#define NESTLINE_LIB_ENGINE_TABLE_SPILL_H_
+
+#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/place/aging.h"
+
+namespace nestline { inline namespace v0_3 {
+
+// Candidates that fail in a block, and blocks whose candidates are tried. In the first search more
+// gain less than 0.2 % of load; the second is for keys that would be refused.
+inline constexpr int kTries = 16;
+inline constexpr int kWideTries = 64;
+inline constexpr std::uint32_t kHopeless = 4;
+
+// The search. It needs nothing of a lock policy but whether blocks change meanwhile.
+template <class L>
+class SpillSearch {
+ public:
+  SpillSearch(const Block* blocks, const Geometry& geometry, const TableKernels& kernels,
+              bool alone)
+      : alone_(alone), blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
+
+  // Looks for moves that make room for a newcomer, if there is none; changes nothing.
+  bool search(const Place& newcomer) {
+    if (search(newcomer, kTries)) return true;
+    return !is_hopeless() && kernels_.copies(blocks_[newcomer.block], newcomer) == 0 &&
+           search(newcomer, kWideTries);
+  }
+
+ protected:
+  // In place of a victim's slot: the newcomer itself leaves, and no slot is vacated.
+  static constexpr std::uint32_t kNobody = Ranks::kNobody;
+
+  // A block of the search and the fingerprint that would arrive there.
+  struct Node {
+    Place arrival;
+    std::uint32_t parent;  // the node whose block it would leave
+    std::uint32_t victim;  // the slot that it would leave there, or kNobody
+  };
+
+ private:
+  // A block as it stood at one instant.
+  const Block& seen(const Block& block, Block& copy) const {
+    return alone_ ? block : BlockLocks::copy_of(block, copy);
+  }
+
+  bool search(const Place& newcomer, int tries) {
+    tries_ = tries;
+    nodes_[0] = {newcomer, 0, kNobody};
+    node_count_ = 1;
+    end_ = 0;
+    for (std::uint32_t i = 0; i < node_count_ && i < most_expanded(tries); ++i) {
+      if (expand(i)) return true;
+    }
+    return false;
+  }
+  // Whether the blocks of a search that failed have hardly a free slot.
+  [[nodiscard]] bool is_hopeless() const {
+    std::uint32_t free = 0;
+    for (std::uint32_t i = 0; i < node_count_; ++i) {
+      const std::uint64_t slots = kernels_.free_slots(blocks_[nodes_[i].arrival.block]);
+      free += static_cast<std::uint32_t>(std::popcount(slots));
+    }
+    return free < node_count_ / kHopeless;
+  }
+  static constexpr std::uint32_t most_expanded(int tries) {
+    return 1 + static_cast<std::uint32_t>(tries) + 1;
+  }
+
+  // A node's block and which residents may leave it.
+  struct Candidates {
+    Candidates(std::uint32_t node_, const Place& arrival_, const Block& block_)
+        : node(node_),
+          arrival(arrival_),
+          newcomer_class(spill_class(arrival_.fingerprint)),
+          block(block_),
+          newcomer_waits(node_ == 0) {}
+
+    // Those that failed although the arrival may reach their slots.
+    [[nodiscard]] std::uint64_t failed() const { return tried & ~out_of_reach; }
+    [[nodiscard]] bool are_enough(int tries) const {
+      return std::popcount(failed()) >= tries || below >= kSpillClasses;
+    }
+
+    const std::uint32_t node;
+    const Place arrival;
+    const std::uint32_t newcomer_class;
+    const Block& block;
+    Ranks ranks;
+    // Only in the first block: elsewhere the arrival has just come from its other block.
+    bool newcomer_waits;
+    bool all_known = false;          // what is out of reach
+    std::uint64_t out_of_reach = 0;  // slots known to be so
+    std::uint64_t tried = 0;
+    std::uint64_t some = 0;   // which are tried next
+    std::uint32_t below = 0;  // nobody else has a class below this
+  };
+
+  // Tries the candidates of node i's block. True: end_ is the end of a chain. Residents that the
+  // mark covers leave at no cost, so they come first; then the others by ascending class, a few at
+  // a time. The arrival can nearly always reach a candidate's slot: only when none has room and a
+  // way to its slot does it strike out those that cannot be reached, and try as many others.
+  bool expand(std::uint32_t i) {
+    Block copy;
+    const Place& arrival = nodes_[i].arrival;
+    Candidates from(i, arrival, seen(blocks_[arrival.block], copy));
+    kernels_.rank(from.block, from.ranks);
+    from.some = from.ranks.covered | from.ranks.next;
+    from.below = from.ranks.below;
+    if (looks_past_copies(from)) return true;
+    for (;;) {
+      if (some_leaves(from)) return true;
+      if (from.are_enough(tries_)) {
+        if (from.all_known) break;
+        from.all_known = true;
+        const std::uint64_t reached = reach(from);
+        if ((reached & from.ranks.free) != 0 && ends_here(from)) return true;
+        from.out_of_reach |= L::kAllSlots & ~reached;
+        if (from.are_enough(tries_)) break;
+      }
+      const std::uint32_t first = std::exchange(from.below, from.below + Ranks::kStep<L>);
+      from.some = kernels_.of_classes(from.block, first, from.below) & ~from.out_of_reach;
+    }
+    remember_all(from);
+    if (i != 0) return false;
+    const Place away = moved(geometry_, from.arrival);
+    if (from.newcomer_waits && away.block != from.arrival.block && has_room(0, away, kNobody)) {
+      return true;
+    }
+    remember(0, away, kNobody);
+    return false;
+  }
+
+  // Copies of the arrival cannot make room for it. Where they have all slots of its bucket but one,
+  // little can be reached past them: that is found out at once. True: the chain ends here.
+  bool looks_past_copies(Candidates& from) {
+    if (!may_be_crowded(from.block, from.arrival)) return false;
+    const std::uint64_t copies = kernels_.copies(from.block, from.arrival);
+    if (std::popcount(copies) < static_cast<int>(L::kLanes) - 1) return false;
+    const std::uint64_t reached = reach(from);
+    if ((reached & from.ranks.free) != 0) return ends_here(from);
+    from.all_known = true;
+    from.out_of_reach = (L::kAllSlots & ~reached) | copies;
+    from.some = reached & ~copies;
+    from.below = kSpillClasses;
+    return false;
+  }
+
+  // Tries those whose turn it is, and the newcomer if it is its turn.
+  bool some_leaves(Candidates& from) {
+    const std::uint32_t i = from.node;
+    Leavers leavers;
+    if (from.newcomer_waits && from.newcomer_class < from.below) {
+      from.newcomer_waits = false;
+      leavers.target[kNobody] = moved(geometry_, from.arrival);
+      leavers.all = std::uint64_t{1} << kNobody;
+    }
+    kernels_.leavers({blocks_, geometry_, from.block, from.arrival.block, from.ranks}, from.some,
+                     leavers);
+    while (leavers.open != 0) {
+      const std::uint32_t slot = first_of(leavers.open, from.block, from.newcomer_class);
+      const std::uint64_t bit = std::uint64_t{1} << slot;
+      leavers.open &= ~bit;
+      if (in_chain(i, leavers.target[slot].block) || !has_room(i, leavers, slot)) continue;
+      if (slot == kNobody || way_to(from, bit)) return true;
+      from.out_of_reach |= bit;
+    }
+    // The chain of the first block is this block alone, which is nobody's other block.
+    std::uint64_t others = leavers.away & L::kAllSlots;
+    for (std::uint64_t rest = i == 0 ? 0 : others; rest != 0; rest &= rest - 1) {
+      const std::uint32_t slot = first_slot(rest);
+      if (in_chain(i, leavers.target[slot].block)) others &= ~(std::uint64_t{1} << slot);
+    }
+    from.tried |= others;
+    return false;
+  }
+
+  // The arrival's way to one of these slots.
+  Way way_to(const Candidates& from, std::uint64_t slots) {
+    const Way way = kernels_.find_way(from.block, from.ranks, from.arrival.bucket, slots);
+    if (from.node == 0) home_way_ = way;
+    return way;
+  }
+
+  // The arrival reaches a free slot, as a fingerprint has left; or the way is too long to be one.
+  bool ends_here(const Candidates& from) {
+    const Way way = way_to(from, from.ranks.free);
+    if (!way) return false;
+    end_ = from.node;
+    end_way_ = way;
+    return true;
+  }
+
+  // Whether copies can have all slots of the bucket but one: two slots almost always show it.
+  static bool may_be_crowded(const Block& block, const Place& arrival) {
+    const std::uint32_t first = first_slot(arrival.bucket);
+    const std::uint32_t second = first_slot(arrival.bucket & (arrival.bucket - 1));
+    return L::get(block, first) == arrival.fingerprint ||
+           L::get(block, second) == arrival.fingerprint;
+  }
+
+  // Every slot in which a way from the bucket ends. One pass over the block covers all its
+  // candidates, in a quarter of the time that find_way takes for each.
+  static std::uint64_t reach(const Candidates& from) {
+    const std::uint64_t free = from.ranks.free;
+    std::uint64_t reached = from.arrival.bucket;
+    std::uint64_t last = reached & ~free;
+    for (std::uint32_t steps = 1; last != 0 && steps < Way::kMaxSteps; ++steps) {
+      std::uint64_t next = 0;
+      for (; last != 0; last &= last - 1) {
+        const std::uint32_t s = first_slot(last);
+        next |= L::bucket(L::get(from.block, s), from.ranks.template phase<L>(s));
+      }
+      last = next & ~reached & ~free;
+      reached |= next;
+    }
+    return reached;
+  }
+
+  // Which of some candidates leaves first.
+  static std::uint32_t first_of(std::uint64_t some, const Block& block,
+                                std::uint32_t newcomer_class) {
+    std::uint32_t least = ~0u;
+    for (; some != 0; some &= some - 1) {
+      const std::uint32_t slot = first_slot(some);
+      least = std::min(least, slot == kNobody
+                                  ? Ranks::rank_of(newcomer_class, 0)
+                                  : Ranks::rank_of(spill_class(L::get(block, slot)), slot + 1));
+    }
+    return Ranks::slot_of(least);
+  }
+
+  // Whether the candidate finds a way to a free slot in its other block: then the chain ends there.
+  bool has_room(std::uint32_t i, const Leavers& leavers, std::uint32_t slot) {
+    const Place& target = leavers.target[slot];
+    if ((leavers.direct >> slot & 1) == 0) return has_room(i, target, slot);
+    end_at(i, target, slot, Way(first_slot(leavers.free[slot] & target.bucket)));
+    return true;
+  }
+  bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot) {
+    Block copy;
+    const Block& block = seen(blocks_[target.block], copy);
+    const Way way = kernels_.find_free_way(block, target);
+    if (way) end_at(i, target, slot, way);
+    return static_cast<bool>(way);
+  }
+
+  // The chain ends where the fingerprint that leaves the slot of node i's block arrives.
+  void end_at(std::uint32_t i, const Place& target, std::uint32_t slot, Way way) {
+    end_ = node_count_;
+    end_way_ = way;
+    nodes_[end_] = {target, i, slot};
+  }
+
+  // Keeps the other blocks of those that failed, which have no room.
+  void remember_all(const Candidates& from) {
+    for (std::uint64_t slots = from.failed(); slots != 0;) {
+      const std::uint32_t slot = first_of(slots, from.block, 0);
+      slots &= ~(std::uint64_t{1} << slot);
+      Place leaver = from.arrival;
+      leaver.fingerprint = L::get(from.block, slot);
+      leaver.phase = from.ranks.template phase<L>(slot);
+      remember(from.node, moved(geometry_, leaver), slot);
+    }
+  }
+
+  // Keeps a block without room for a longer chain.
+  void remember(std::uint32_t i, const Place& target, std::uint32_t slot) {
+    if (node_count_ >= most_expanded(tries_) || is_node(target.block)) return;
+    Node& node = nodes_[node_count_++];
+    node = {target, i, slot};
+    node.arrival.bucket = L::bucket(target.fingerprint, target.phase);
+  }
+
+  // Whether `block` is node i's or one of those before it.
+  [[nodiscard]] bool in_chain(std::uint32_t i, std::uint64_t block) const {
+    while (i != 0 && nodes_[i].arrival.block != block) i = nodes_[i].parent;
+    return nodes_[i].arrival.block == block;
+  }
+
+  [[nodiscard]] bool is_node(std::uint64_t block) const {
+    return std::any_of(nodes_.begin(), nodes_.begin() + node_count_,
+                       [&](const Node& node) { return node.arrival.block == block; });
+  }
+
+  int tries_ = kTries;
+  std::uint32_t node_count_ = 0;
+  const bool alone_;
+
+ protected:
+  const Block* blocks_;  // changed through Hold
+  Geometry geometry_;
+  const TableKernels& kernels_;
+  std::uint32_t end_ = 0;  // the node that ends the chain
+  Way end_way_;            // of the arrival there, to a free slot
+  Way home_way_;           // of the newcomer at home, to the slot that is vacated for it
+  std::array<Node, most_expanded(kWideTries) + 1> nodes_;
+};
+
+// A search, and its moves.
+template <class L, class Locks>
+class SpillPlan : public SpillSearch<L> {
+ public:
+  SpillPlan(const Block* blocks, const Geometry& geometry, const TableKernels& kernels)
+      : SpillSearch<L>(blocks, geometry, kernels, Locks::kAlone) {}
+
+  // Counts the moves that change this block; beside other threads only.
+  void watch(std::uint64_t block) { watched_ = block; }
+
+  // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
+  bool carry_out() {
+    for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
+      const Node& before = nodes_[node->parent];
+      if (!move(before.arrival.block, *node)) return false;
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      node = &before;
+    }
+    return true;
+  }
+
+  // Whether room was made in the newcomer's alternate instead of at home.
+  [[nodiscard]] bool newcomer_leaves() const { return newcomer_leaves_; }
+  // How many of its moves have changed the watched block.
+  [[nodiscard]] std::uint32_t changes() const { return changes_; }
+  // Dead slots that it has emptied.
+  [[nodiscard]] std::uint32_t emptied() const { return emptied_; }
+  // The newcomer's way in that block when the moves have been made, if it is known.
+  [[nodiscard]] Way newcomer_way() const {
+    if (!newcomer_leaves_) return this->home_way_;
+    return nodes_[end_].victim == kNobody ? end_way_ : Way();
+  }
+
+ private:
+  using SpillSearch<L>::blocks_;
+  using SpillSearch<L>::end_;
+  using SpillSearch<L>::end_way_;
+  using SpillSearch<L>::kNobody;
+  using SpillSearch<L>::nodes_;
+  using typename SpillSearch<L>::Node;
+
+  // Moves the node's fingerprint from block `from` to where it arrives.
+  bool move(std::uint64_t from, const Node& node) {
+    const Place& arrival = node.arrival;
+    if (node.victim == kNobody) {
+      typename Locks::Hold hold(blocks_, from);
+      raise_marks<L>(hold, blocks_, this->geometry_, from, spill_class(arrival.fingerprint));
+      count_change(from);
+      newcomer_leaves_ = true;
+      return true;
+    }
+    typename Locks::Hold hold(blocks_, from, arrival.block);
+    const Block& target = blocks_[arrival.block];
+    // The slot and the fingerprint determine the phase, so this is the same fingerprint or an equal
+    // one. It moves with the value that it has now.
+    if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
+    if constexpr (L::kExpires) {  // a dead slot makes room where it is (aging.h, T2)
+      const auto now = tick_of_holder<Locks>(blocks_);
+      if (ticks_left(L::value(blocks_[from], node.victim), now) == 0 && !NESTLINE_MOVE_THE_DEAD) {
+        L::set(hold.change(from), node.victim, 0);
+        ++emptied_;
+        count_change(from);
+        return true;
+      }
+    }
+    Way way = &node == &nodes_[end_] ? end_way_ : Way();
+    if (!Locks::kAlone && !is_open<L>(target, way)) way = Way();
+    if (!way) way = this->kernels_.find_free_way(target, arrival);
+    if (!way) return false;
+    Block& source = hold.change(from);
+    raise_marks<L>(hold, blocks_, this->geometry_, from, spill_class(arrival.fingerprint));
+    walk<L>(hold.change(arrival.block), way, arrival.fingerprint, L::value(source, node.victim));
+    NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+    L::set(source, node.victim, 0);
+    count_change(from);
+    count_change(arrival.block);
+    return true;
+  }
+
+  void count_change(std::uint64_t block) {
+    if constexpr (!Locks::kAlone) changes_ += block == watched_;
+  }
+
+  bool newcomer_leaves_ = false;
+  std::uint32_t emptied_ = 0;
+  std::uint32_t changes_ = 0;
+  std::uint64_t watched_ = ~std::uint64_t{0};  // no block
+};
+
+}}  // namespace nestline
+
+#endif  // NESTLINE_LIB_ENGINE_TABLE_SPILL_H_

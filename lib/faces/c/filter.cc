@@ -1,0 +1,186 @@
+// The C functions on whole filters: making, storing, freeing, describing and changing them.
+#include "lib/faces/c/key_arrays.h"
+
+namespace nestline { inline namespace v0_3 { namespace c { namespace {
+
+static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 5 * 8 + 2 * sizeof(int),
+              "no padding: a member of a later version must not lie in what is there today");
+
+constexpr bool same(nestline_copies ours, Copies theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+static_assert(same(NESTLINE_MERGE_ALL, Copies::all) && same(NESTLINE_MERGE_MOST, Copies::most) &&
+              same(NESTLINE_MERGE_THAT_FIT, Copies::that_fit));
+
+constexpr bool same(nestline_outcome ours, Outcome theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+static_assert(same(NESTLINE_STORED, Outcome::stored) && same(NESTLINE_PRESENT, Outcome::present) &&
+              same(NESTLINE_FULL, Outcome::full) && same(NESTLINE_COPIES, Outcome::copies));
+
+Options options_of(const nestline_options* given) {
+  require_known(given, "options.struct_size is wrong: begin with NESTLINE_OPTIONS_INIT");
+  Options options = {.capacity = given->capacity,
+                     .fpr = given->fpr,
+                     .bits = given->bits,
+                     .max_capacity = given->max_capacity,
+                     .seed = given->seed};
+  if (given->load != 0) options.load = given->load;
+  return options;
+}
+
+// Shows visit() what can be saved: a mapped filter's copy.
+template <typename Visit>
+void content(const nestline_filter* filter, Visit&& visit) {
+  with(filter, [&](const auto& one) {
+    if constexpr (std::is_same_v<decltype(one), const MappedFilter&>) {
+      visit(one.snapshot());
+    } else {
+      visit(one);
+    }
+  });
+}
+
+const MappedFilter* mapped_in(const nestline_filter* filter) {
+  require_handle(filter);
+  return std::get_if<MappedFilter>(&filter->kind);
+}
+
+}  // namespace
+}}}  // namespace nestline::c
+
+using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
+using nestline::ConcurrentFilter;
+using nestline::ExpiringFilter;
+using nestline::Filter;
+using nestline::MappedFilter;
+
+const char* nestline_version(void) { return NESTLINE_VERSION_STRING; }
+
+bool nestline_register_thread(const char** error) {
+  return done(error, [] { nestline::ConcurrentFilter::register_thread(); });
+}
+
+nestline_filter* nestline_create(const nestline_options* options, const char** error) {
+  return make_handle<nestline_filter>(error, [&] { return ConcurrentFilter(options_of(options)); });
+}
+
+nestline_filter* nestline_build(const nestline_options* options, nestline_keys keys,
+                                uint8_t* outcomes, const char** error) {
+  return make_handle<nestline_filter>(error, [&] {
+    const nestline::Options given = options_of(options);
+    return Keys(keys).with_all([&](const nestline::KeySpan& all) {
+      return ConcurrentFilter(
+          Filter::build(given, all, optional_outcomes(outcomes, 0, all.size())));
+    });
+  });
+}
+
+nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** error) {
+  return guarded<nestline_filter*>(error, nullptr, [&] {
+    return with(filter, [](const auto& one) {
+      if constexpr (std::is_same_v<decltype(one), const ExpiringFilter&>) {
+        return new nestline_filter{one.snapshot()};
+      } else {
+        return new nestline_filter{ConcurrentFilter(one.snapshot())};
+      }
+    });
+  });
+}
+
+NESTLINE_LOADS(nestline, nestline_filter, ConcurrentFilter::load)
+NESTLINE_SAVES(nestline, nestline_filter, content)
+
+nestline_filter* nestline_map(const char* path, nestline_verify_mode verify, const char** error) {
+  return make_handle<nestline_filter>(
+      error, [&] { return MappedFilter::open(path_of(path), verify_of(verify)); });
+}
+
+nestline_filter* nestline_view(const void* bytes, size_t size, nestline_verify_mode verify,
+                               const char** error) {
+  return make_handle<nestline_filter>(
+      error, [&] { return MappedFilter::view(bytes_given(bytes, size), verify_of(verify)); });
+}
+
+void nestline_free(nestline_filter* filter) { delete filter; }
+
+void nestline_free_bytes(void* bytes) { std::free(bytes); }
+
+bool nestline_verify(const nestline_filter* filter, const char** error) {
+  return done(error, [&] {
+    const MappedFilter* const mapped = mapped_in(filter);
+    require(mapped != nullptr,
+            "only a filter that answers from a mapped file can be verified; one in memory was "
+            "checked when it was loaded");
+    mapped->verify();
+  });
+}
+
+bool nestline_undamaged(const nestline_filter* filter, const char** error) {
+  return done(error, [&] {
+    const MappedFilter* const mapped = mapped_in(filter);
+    const auto damage = mapped == nullptr ? std::nullopt : mapped->damage();
+    if (damage) throw *damage;
+  });
+}
+
+bool nestline_clear(nestline_filter* filter, const char** error) {
+  return done(error, [&] {
+    with<ConcurrentFilter, ExpiringFilter>(filter, [](auto& one) { one.clear(); });
+  });
+}
+
+bool nestline_grow(nestline_filter* filter, const char** error) {
+  return done(error, [&] {
+    require(only<ConcurrentFilter>(filter).grow(),
+            "the filter cannot grow any more: too few bits of its fingerprints are left");
+  });
+}
+
+bool nestline_merge(nestline_filter* filter, const nestline_filter* other, nestline_copies copies,
+                    uint64_t* left_out, const char** error) {
+  return done(error, [&] {
+    auto& into = only<ConcurrentFilter>(filter);
+    require(other != nullptr, "the other filter is NULL");
+    require(copies == NESTLINE_MERGE_ALL || copies == NESTLINE_MERGE_MOST ||
+                copies == NESTLINE_MERGE_THAT_FIT,
+            "copies is none of NESTLINE_MERGE_ALL, NESTLINE_MERGE_MOST, NESTLINE_MERGE_THAT_FIT");
+    const uint64_t left = into.merge(
+        with<ConcurrentFilter, MappedFilter>(other, [](const auto& one) { return one.snapshot(); }),
+        static_cast<nestline::Copies>(copies));
+    if (left_out != nullptr) *left_out = left;
+  });
+}
+
+NESTLINE_FIGURE(uint64_t, nestline_size, nestline_filter, size)
+NESTLINE_FIGURE(uint64_t, nestline_slots, nestline_filter, slots)
+NESTLINE_FIGURE(uint64_t, nestline_capacity, nestline_filter, capacity)
+NESTLINE_FIGURE(uint64_t, nestline_max_capacity, nestline_filter, max_capacity)
+NESTLINE_FIGURE(unsigned, nestline_growth, nestline_filter, growth)
+NESTLINE_FIGURE(double, nestline_load_factor, nestline_filter, load_factor)
+NESTLINE_FIGURE(double, nestline_expected_fpr, nestline_filter, expected_fpr)
+NESTLINE_FIGURE(int, nestline_bits, nestline_filter, bits)
+NESTLINE_FIGURE(uint64_t, nestline_seed, nestline_filter, seed)
+NESTLINE_FIGURE(size_t, nestline_memory_bytes, nestline_filter, memory_bytes)
+
+bool nestline_is_mapped(const nestline_filter* filter) {
+  return filter != nullptr && std::holds_alternative<MappedFilter>(filter->kind);
+}
+
+uint64_t nestline_capacity_for(uint64_t bytes, double fpr, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT,
+                           [&] { return nestline::capacity_for(bytes, fpr); });
+}
+
+uint64_t nestline_bytes_for(const nestline_options* options, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT,
+                           [&] { return nestline::bytes_for(options_of(options)); });
+}
+
+uint64_t nestline_hash_bytes(const void* key, size_t size, uint64_t seed, const char** error) {
+  return guarded<uint64_t>(error, 0,
+                           [&] { return nestline::hash_key(bytes_key(key, size), seed).value; });
+}
+uint64_t nestline_hash_u64(uint64_t key, uint64_t seed) {
+  return nestline::hash_key(key, seed).value;
+}

@@ -1,0 +1,180 @@
+// The C functions on maplets: each operation once, for all kinds of keys.
+#include "lib/faces/c/key_arrays.h"
+
+namespace nestline { inline namespace v0_3 { namespace c { namespace {
+
+static_assert(sizeof(nestline_maplet_options) == sizeof(std::size_t) + 3 * 8,
+              "no padding: a member of a later version must not lie in what is there today");
+static_assert(NESTLINE_MAPLET_MAX_VALUE == Maplet::kMaxValue &&
+              NESTLINE_MAPLET_MAX_CANDIDATES == Maplet::kMaxCandidates);
+
+std::uint64_t checked(std::uint64_t value) {
+  require(value <= Maplet::kMaxValue, "the value is above NESTLINE_MAPLET_MAX_VALUE");
+  return value;
+}
+
+MapletOptions options_of(const nestline_maplet_options* given) {
+  require_known(given, "options.struct_size is wrong: begin with NESTLINE_MAPLET_OPTIONS_INIT");
+  return {.capacity = given->capacity, .max_capacity = given->max_capacity, .seed = given->seed};
+}
+
+template <typename MakeKey>
+bool insert(nestline_maplet* maplet, MakeKey&& key, std::uint64_t value, const char** error) {
+  return guarded(error, false, [&] {
+    const Outcome outcome = only<Maplet>(maplet).insert(key(), checked(value)).outcome;
+    return is_stored(outcome, kMapletFull, kMapletCopies, error);
+  });
+}
+
+template <typename MakeKey>
+std::uint64_t find(const nestline_maplet* maplet, MakeKey&& key, std::uint64_t* values,
+                   const char** error) {
+  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return with(maplet, [&](const auto& one) -> std::uint64_t {
+      require(values != nullptr, "the array of values is NULL");
+      return one.find(
+          key(), std::span<std::uint64_t, Maplet::kMaxCandidates>(values, Maplet::kMaxCandidates));
+    });
+  });
+}
+
+template <typename MakeKey>
+bool replace(nestline_maplet* maplet, MakeKey&& key, std::uint64_t old_value,
+             std::uint64_t new_value, const char** error) {
+  return guarded(error, false, [&] {
+    return only<Maplet>(maplet).replace(key(), checked(old_value), checked(new_value));
+  });
+}
+
+template <typename MakeKey>
+bool erase(nestline_maplet* maplet, MakeKey&& key, std::uint64_t value, const char** error) {
+  return guarded(error, false, [&] { return only<Maplet>(maplet).erase(key(), checked(value)); });
+}
+
+// Shows visit() the maplet, which save copies itself.
+template <typename Visit>
+void content(const nestline_maplet* maplet, Visit&& visit) {
+  visit(only<Maplet>(maplet));
+}
+
+}  // namespace
+}}}  // namespace nestline::c
+
+using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names are C's here
+using nestline::Maplet;
+
+nestline_maplet* nestline_maplet_create(const nestline_maplet_options* options,
+                                        const char** error) {
+  return make_handle<nestline_maplet>(error, [&] { return Maplet(options_of(options)); });
+}
+
+nestline_maplet* nestline_maplet_snapshot(const nestline_maplet* maplet, const char** error) {
+  return make_handle<nestline_maplet>(error, [&] { return only<Maplet>(maplet).snapshot(); });
+}
+
+NESTLINE_LOADS(nestline_maplet, nestline_maplet, Maplet::load)
+NESTLINE_SAVES(nestline_maplet, nestline_maplet, content)
+
+nestline_maplet* nestline_maplet_map(const char* path, nestline_verify_mode verify,
+                                     const char** error) {
+  return make_handle<nestline_maplet>(
+      error, [&] { return nestline::MappedMaplet::open(path_of(path), verify_of(verify)); });
+}
+
+nestline_maplet* nestline_maplet_view(const void* bytes, size_t size, nestline_verify_mode verify,
+                                      const char** error) {
+  return make_handle<nestline_maplet>(error, [&] {
+    return nestline::MappedMaplet::view(bytes_given(bytes, size), verify_of(verify));
+  });
+}
+
+void nestline_maplet_free(nestline_maplet* maplet) { delete maplet; }
+
+NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_insert, nestline_maplet, insert,
+                      (uint64_t value, const char** error), (value, error))
+NESTLINE_FOR_EACH_KEY(uint64_t, nestline_maplet_find, const nestline_maplet, find,
+                      (uint64_t * values, const char** error), (values, error))
+NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_replace, nestline_maplet, replace,
+                      (uint64_t old_value, uint64_t new_value, const char** error),
+                      (old_value, new_value, error))
+NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_erase, nestline_maplet, erase,
+                      (uint64_t value, const char** error), (value, error))
+
+uint64_t nestline_maplet_find_batch(const nestline_maplet* maplet, nestline_keys keys,
+                                    uint32_t* first, uint64_t* values, size_t room,
+                                    const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return with(maplet, [&](const auto& one) {
+      const Keys all(keys);
+      all.check_all();
+      require(first != nullptr, "the array of first positions is NULL");
+      require(values != nullptr || room == 0, "the array of values is NULL, but its room is not 0");
+      std::vector<uint32_t> starts;
+      std::vector<uint64_t> found;
+      uint64_t total = 0;
+      all.for_each_part([&](std::size_t at, const nestline::KeySpan& part) {
+        const std::size_t count = one.find(part, starts, found);
+        require(total + count <= UINT32_MAX,
+                "there are more than 2^32 candidates: ask for fewer keys at once");
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          first[at + i] = static_cast<uint32_t>(total + starts[i]);
+        }
+        if (total < room) {
+          const auto begin = static_cast<std::size_t>(total);
+          std::copy_n(found.begin(), std::min(count, room - begin), values + begin);
+        }
+        total += count;
+      });
+      first[all.size()] = static_cast<uint32_t>(total);
+      return total;
+    });
+  });
+}
+
+uint64_t nestline_maplet_insert_batch(nestline_maplet* maplet, nestline_keys keys,
+                                      const uint64_t* values, uint8_t* outcomes,
+                                      const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    auto& one = only<Maplet>(maplet);
+    const Keys all(keys);
+    all.check_all();
+    require_array(values, all.size(), "the array of values is NULL");
+    for (const uint64_t value : std::span(values, all.size())) checked(value);
+    uint64_t total = 0;
+    all.for_each_part([&](std::size_t at, const nestline::KeySpan& part) {
+      total += one.insert(part, std::span(values + at, part.size()),
+                          optional_outcomes(outcomes, at, part.size()));
+    });
+    return total;
+  });
+}
+
+bool nestline_maplet_grow(nestline_maplet* maplet, const char** error) {
+  return done(error, [&] {
+    require(only<Maplet>(maplet).grow(), "the maplet has doubled as often as it can");
+  });
+}
+
+bool nestline_maplet_for_each(const nestline_maplet* maplet, nestline_maplet_value show,
+                              void* context, const char** error) {
+  return visited(error, [&] {
+    require(show != nullptr, "the function that takes values is NULL");
+    only<Maplet>(maplet).for_each([&](std::uint64_t value) {
+      if (!show(context, value)) throw Stop();
+    });
+  });
+}
+
+NESTLINE_FIGURE(uint64_t, nestline_maplet_size, nestline_maplet, size)
+NESTLINE_FIGURE(uint64_t, nestline_maplet_capacity, nestline_maplet, capacity)
+NESTLINE_FIGURE(uint64_t, nestline_maplet_max_capacity, nestline_maplet, max_capacity)
+NESTLINE_FIGURE(unsigned, nestline_maplet_growth, nestline_maplet, growth)
+NESTLINE_FIGURE(double, nestline_maplet_load_factor, nestline_maplet, load_factor)
+NESTLINE_FIGURE(double, nestline_maplet_expected_false_candidates, nestline_maplet,
+                expected_false_candidates)
+NESTLINE_FIGURE(uint64_t, nestline_maplet_seed, nestline_maplet, seed)
+NESTLINE_FIGURE(size_t, nestline_maplet_memory_bytes, nestline_maplet, memory_bytes)
+
+bool nestline_maplet_is_mapped(const nestline_maplet* maplet) {
+  return maplet != nullptr && std::holds_alternative<nestline::MappedMaplet>(maplet->kind);
+}

@@ -1,0 +1,182 @@
+// The tables of command.h in terms of CLI11, which takes long to compile, so that no other file
+// includes it. Values are texts to CLI11; this reads them at the end, in the order of the table.
+#include <CLI/CLI.hpp>
+#include <limits>
+#include <map>
+
+#include "lib/faces/command/io/command.h"
+#include "lib/faces/command/io/errors.h"
+#include "nestline/version.h"
+
+namespace nestline { inline namespace v0_3 { namespace command {
+namespace {
+
+constexpr char kShield = '\x01';
+
+// CLI11 takes `[a,b]` for a list and `++` for the end of a command; a shielded word is neither.
+std::string shield(std::string word, bool file) {
+  const bool list = word.size() > 1 && word.front() == '[' && word.back() == ']';
+  if (list || word == "++") return (file ? "./" : std::string(1, kShield)) + word;
+  return word.starts_with(kShield) ? kShield + word : word;
+}
+
+std::string unshield(std::string word) {
+  if (word.starts_with(kShield)) word.erase(0, 1);
+  return word;
+}
+
+template <typename... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <typename... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+class Parser {
+ public:
+  explicit Parser(const Command& program)
+      : program_(program), app_(program.help.about, program.help.name) {
+    app_.set_version_flag("--version", "nestline " NESTLINE_VERSION_STRING,
+                          "Print the version and exit");
+    define(app_, program);
+  }
+
+  Request parse(int argc, const char* const* argv) {
+    try {
+      // All words of the simple commands that could be taken for something else are files.
+      const std::string_view first = argc > 1 ? argv[1] : "";
+      const bool files = std::ranges::none_of(program_.commands, [&](const Command& one) {
+        return one.help.name == first && !one.commands.empty();
+      });
+      // In reverse order, as CLI11 expects them.
+      std::vector<std::string> words;
+      while (argc > 1) words.push_back(shield(argv[--argc], files));
+      app_.parse(std::move(words));
+      const Command& command = *chosen().command;
+      for (const Option& option : command.options) read(option);
+      if (command.check) command.check();
+      return {&command, {}};
+    } catch (const CLI::CallForHelp&) {
+      return {nullptr, app_.help()};
+    } catch (const CLI::CallForVersion&) {
+      return {nullptr, app_.version() + "\n"};
+    } catch (const CLI::ParseError& error) {
+      const auto code = static_cast<CLI::ExitCodes>(error.get_exit_code());
+      if (code == CLI::ExitCodes::RequiredError || code == CLI::ExitCodes::ExtrasError) {
+        check_remaining();
+      }
+      if (code == CLI::ExitCodes::ArgumentMismatch) check_value(error.what());
+      throw UsageError(error.what() + hint());
+    } catch (const UsageError& error) {
+      throw UsageError(error.what() + hint());
+    }
+  }
+
+ private:
+  // The command that the words name, as far as they do.
+  struct Chosen {
+    const Command* command;
+    std::string words;           // as in "store put "
+    std::string unknown_option;  // see Command
+  };
+
+  void define(CLI::App& app, const Command& command) {
+    app.footer(std::string(command.help.common) + command.help.footer);
+    for (const Option& option : command.options) {
+      CLI::Option* const defined = define(app, option);
+      defined->required(option.required);
+      if (option.excludes != nullptr) defined->excludes(app.get_option(option.excludes));
+      options_[&option] = defined;
+    }
+    if (!command.commands.empty()) app.require_subcommand(1);
+    for (const Command& one : command.commands)
+      define(*app.add_subcommand(one.help.name, one.help.about), one);
+  }
+
+  static CLI::Option* define(CLI::App& app, const Option& option) {
+    if (const auto* const flag = std::get_if<bool*>(&option.into)) {
+      return app.add_flag(option.name, **flag, option.help);
+    }
+    // A list of words takes all that follow, which the help shows as "...". A word behind an option
+    // that may be given several times is another one.
+    const bool list = std::holds_alternative<std::vector<std::string>*>(option.into);
+    const bool words = list && option.name[0] != '-';
+    const int most =
+        words ? CLI::detail::expected_max_vector_size : std::numeric_limits<int>::max();
+    return app.add_option(option.name)
+        ->type_size(1)
+        ->expected(1, list ? most : 1)
+        ->allow_extra_args(words)
+        ->type_name(option.value)
+        ->description(option.help);
+  }
+
+  void read(const Option& option) const {
+    const CLI::Option& given = *options_.at(&option);
+    if (given.count() == 0) return;
+    const std::string text = unshield(given.results().front());
+    std::visit(Overloaded{[](bool* /*written*/) {}, [&](std::string* into) { *into = text; },
+                          [&](std::optional<std::string>* into) { *into = text; },
+                          [&](std::vector<std::string>* into) {
+                            for (const std::string& word : given.results()) {
+                              into->push_back(unshield(word));
+                            }
+                          },
+                          [&](const Read& into) { into(given.get_name(), text); }},
+               option.into);
+  }
+
+  [[nodiscard]] Chosen chosen() const {
+    Chosen chosen{&program_, "", ""};
+    for (const CLI::App* app = &app_; !app->get_subcommands().empty();) {
+      app = app->get_subcommands().front();
+      const std::vector<Command>& from = chosen.command->commands;
+      chosen.command = &*std::ranges::find_if(
+          from, [app](const Command& one) { return one.help.name == app->get_name(); });
+      chosen.words += app->get_name() + " ";
+      chosen.unknown_option += chosen.command->unknown_option;
+    }
+    return chosen;
+  }
+
+  // Throws when the first word that CLI11 did not understand explains more than its message.
+  void check_remaining() const {
+    const auto unknown = app_.remaining(true);
+    if (unknown.empty()) return;
+    const std::string& first = unknown.front();
+    const bool option = first.size() > 1 && first.front() == '-';
+    const Chosen within = chosen();
+    if (!option && !within.command->commands.empty()) {
+      throw UsageError("there is no command '" + first + "'" + hint());
+    }
+    if (option) {
+      throw UsageError("there is no option '" + first + "'" + within.unknown_option + hint());
+    }
+  }
+
+  // Throws when CLI11's message is that a value is missing: "-o: 1 required FILE missing".
+  void check_value(std::string_view message) const {
+    constexpr std::string_view kMiddle = ": 1 required ";
+    constexpr std::string_view kEnd = " missing";
+    const std::size_t at = message.find(kMiddle);
+    if (at == std::string_view::npos || !message.ends_with(kEnd)) return;
+    const std::size_t value = at + kMiddle.size();
+    throw UsageError(std::string(message.substr(0, at)) + " needs a value, " +
+                     std::string(message.substr(value, message.size() - value - kEnd.size())) +
+                     hint());
+  }
+
+  [[nodiscard]] std::string hint() const { return "; see nestline " + chosen().words + "--help"; }
+
+  const Command& program_;
+  CLI::App app_;
+  std::map<const Option*, CLI::Option*> options_;
+};
+
+}  // namespace
+
+Request parse(const Command& program, int argc, const char* const* argv) {
+  return Parser(program).parse(argc, argv);
+}
+
+}}}  // namespace nestline::command

@@ -1,0 +1,249 @@
+// The aggregates: build, merge, insert and erase.
+//
+// The state of a group is a pointer, null before the first row that counts. Threads have states of
+// their own, which are combined; a window may combine one state into several, so the source stays
+// as it is. Where a query is interrupted DuckDB destroys the states.
+#include <algorithm>
+#include <limits>
+
+#include "lib/faces/duckdb/filters.h"
+#include "lib/faces/duckdb/one_state.h"
+#include "lib/faces/duckdb/vectors.h"
+#include "lib/faces/embed/collected.h"
+#include "nestline/io.h"
+
+namespace nestline { inline namespace v0_3 { namespace duckdb {
+namespace {
+
+constexpr std::uint64_t kLongest = std::numeric_limits<std::uint32_t>::max();  // BLOB
+
+template <typename T>
+T*& object_of(duckdb_aggregate_state state) {
+  return *reinterpret_cast<T**>(state);
+}
+
+template <typename T>
+T& made_object_of(duckdb_aggregate_state state) {
+  T*& object = object_of<T>(state);
+  if (object == nullptr) object = new T();
+  return *object;
+}
+
+struct State {
+  std::exception_ptr failure;  // of combine
+  static std::optional<Filter> of_no_rows() { return std::nullopt; }
+};
+
+// A chunk, and the states of its rows: one for each, or one for all.
+struct Rows {
+  duckdb_data_chunk chunk;
+  duckdb_aggregate_state* states;
+  bool has_one_state;
+
+  [[nodiscard]] idx_t count() const { return duckdb_data_chunk_get_size(chunk); }
+  [[nodiscard]] auto state(idx_t row) const { return states[has_one_state ? 0 : row]; }
+  // Calls visit(first, end, state) for each longest run of rows of one group.
+  template <typename Visit>
+  void for_each_group(idx_t from, idx_t to, Visit&& visit) const {
+    for (idx_t first = from, end = from; first < to; first = end) {
+      while (end < to && state(end) == state(first)) ++end;
+      visit(first, end, state(first));
+    }
+  }
+};
+
+// nestline_build(key [, fpr [, capacity]])
+struct Build : State {
+  CollectedBuild collected{1};  // columns that others refer to have many copies of each key
+
+  static void update(const Rows& rows, idx_t columns) {
+    static thread_local std::vector<Hash> hashes;
+    Keys& keys = keys_of(rows.chunk, 0);
+    const Column<double> rates = columns > 1 ? Column<double>(rows.chunk, 1) : Column<double>();
+    const Column<std::int64_t> rooms =
+        columns > 2 ? Column<std::int64_t>(rows.chunk, 2) : Column<std::int64_t>();
+    rows.for_each_group(0, rows.count(), [&](idx_t first, idx_t end, auto state) {
+      CollectedBuild& build = made_object_of<Build>(state).collected;
+      for (idx_t row = first; row < end && columns > 1; ++row) {
+        const double rate = rates.is_null(row) ? 0 : rates[row];
+        std::optional<std::int64_t> room;
+        if (columns > 2) room = rooms.is_null(row) ? 0 : rooms[row];
+        build.set_options(rate, room);
+      }
+      hashes.clear();
+      keys.add_hashes(first, end, Options().seed, hashes);
+      build.hashes.add(hashes, kLongest);
+    });
+  }
+  void add(const Build& other) { collected.add(other.collected); }
+  std::optional<Filter> result() { return collected.filter(kLongest); }
+  static std::optional<Filter> of_no_rows() { return Build().result(); }  // contains nothing
+};
+
+// nestline_merge(filter)
+struct Merge : State {
+  std::optional<Filter> all;
+
+  static void update(const Rows& rows, idx_t /*columns*/) {
+    const Strings filters(rows.chunk, 0);
+    for_each_run(filters, rows.count(), [&](idx_t first, idx_t end) {
+      const auto filter = opened(bytes_of(filters[first])).filter;
+      for (idx_t row = first; row < end; ++row) made_object_of<Merge>(rows.state(row)).add(*filter);
+    });
+  }
+  void add(const Merge& other) {
+    if (other.all) add(*other.all);
+  }
+  void add(const Filter& next) {
+    if (all) return unite(*all, next.snapshot());
+    all = next.snapshot();
+  }
+  std::optional<Filter> result() { return all ? std::optional(all->snapshot()) : std::nullopt; }
+};
+
+// nestline_insert(filter, key) and nestline_erase(filter, key): a changed copy.
+template <bool kErases>
+struct Change : State {
+  std::shared_ptr<const Filter> filter;
+  std::vector<Hash> hashes;
+
+  static void update(const Rows& rows, idx_t /*columns*/) {
+    const Strings filters(rows.chunk, 0);
+    Keys& keys = keys_of(rows.chunk, 1);
+    for_each_run(filters, rows.count(), [&](idx_t from, idx_t to) {
+      const auto next = opened(bytes_of(filters[from])).filter;
+      rows.for_each_group(from, to, [&](idx_t first, idx_t end, auto state) {
+        Change& change = made_object_of<Change>(state);
+        change.set(next);
+        keys.add_hashes(first, end, next->seed(), change.hashes);
+      });
+    });
+  }
+  void set(const std::shared_ptr<const Filter>& next) {
+    if (filter == nullptr) filter = next;
+    if (filter == next || to_bytes(*filter) == to_bytes(*next)) return;
+    throw Refusal("the filter is the same in all rows of a group");
+  }
+  void add(const Change& other) {
+    set(other.filter);
+    hashes.insert(hashes.end(), other.hashes.begin(), other.hashes.end());
+  }
+  std::optional<Filter> result() {
+    Filter changed = filter->snapshot();
+    if constexpr (kErases) {
+      changed.erase(hashes);
+    } else {
+      std::vector<Outcome> outcomes(hashes.size());
+      (void)changed.insert(hashes, outcomes);
+      if (std::ranges::find(outcomes, Outcome::full) != outcomes.end()) {
+        throw Refusal("no room for all of these keys: build the filter with a larger capacity");
+      }
+    }
+    return changed;
+  }
+};
+
+template <typename T>
+void destroy(duckdb_aggregate_state* states, idx_t count) {
+  for (idx_t i = 0; i < count; ++i) delete std::exchange(object_of<T>(states[i]), nullptr);
+}
+
+// As guarded. DuckDB forgets some states when it throws our error, so these are destroyed before.
+template <typename T, typename Work>
+void with_states(duckdb_function_info info, duckdb_aggregate_state* states, idx_t count,
+                 Work&& work) noexcept {
+  guarded(info, duckdb_aggregate_function_set_error, [&] {
+    try {
+      work();
+    } catch (...) {
+      destroy<T>(states, count);
+      throw;
+    }
+  });
+}
+
+template <typename T>
+void update(duckdb_function_info info, duckdb_data_chunk chunk, duckdb_aggregate_state* states) {
+  void* const address = __builtin_return_address(0);
+  const bool is_one = duckdb_data_chunk_get_size(chunk) > 1 && is_call_of_one_state(address);
+  const Rows rows{chunk, states, is_one};
+  with_states<T>(info, states, is_one ? 1 : rows.count(),
+                 [&] { T::update(rows, duckdb_data_chunk_get_column_count(chunk)); });
+}
+
+// What fails is an error of the result: sources may be in use, and DuckDB would forget them.
+template <typename T>
+void combine(duckdb_function_info info, duckdb_aggregate_state* sources,
+             duckdb_aggregate_state* targets, idx_t count) {
+  guarded(info, duckdb_aggregate_function_set_error, [&] {
+    for (idx_t i = 0; i < count; ++i) {
+      const T* const source = object_of<T>(sources[i]);
+      if (source == nullptr) continue;
+      T& target = made_object_of<T>(targets[i]);
+      try {
+        if (source->failure) std::rethrow_exception(source->failure);
+        target.add(*source);
+      } catch (...) {
+        target.failure = std::current_exception();
+      }
+    }
+  });
+}
+
+template <typename T>
+void finalize(duckdb_function_info info, duckdb_aggregate_state* states, duckdb_vector result,
+              idx_t count, idx_t offset) {
+  with_states<T>(info, states, count, [&] {
+    for (idx_t i = 0; i < count; ++i) {
+      T* const object = object_of<T>(states[i]);
+      if (object != nullptr && object->failure) std::rethrow_exception(object->failure);
+      const std::optional<Filter> filter = object != nullptr ? object->result() : T::of_no_rows();
+      if (!filter) {
+        set_null(result, offset + i);
+        continue;
+      }
+      const auto bytes = to_bytes(*filter);
+      if (bytes.size() > kLongest) throw TooBig();
+      set_bytes(result, offset + i, bytes);
+    }
+  });
+}
+
+// Functions of the name with `fewest` parameters and more.
+template <typename T>
+bool add(duckdb_connection connection, const char* name, std::size_t fewest,
+         std::initializer_list<duckdb_type> parameters) {
+  duckdb_aggregate_function_set set = duckdb_create_aggregate_function_set(name);
+  for (std::size_t count = fewest; count <= parameters.size(); ++count) {
+    duckdb_aggregate_function function = duckdb_create_aggregate_function();
+    duckdb_aggregate_function_set_name(function, name);
+    for (const duckdb_type parameter : std::span(parameters.begin(), count)) {
+      duckdb_aggregate_function_add_parameter(function, Type(parameter).get());
+    }
+    duckdb_aggregate_function_set_return_type(function, Type(DUCKDB_TYPE_BLOB).get());
+    duckdb_aggregate_function_set_special_handling(function);  // NULL is ours
+    duckdb_aggregate_function_set_functions(
+        function, [](duckdb_function_info) -> idx_t { return sizeof(T*); },
+        [](duckdb_function_info, duckdb_aggregate_state state) { object_of<T>(state) = nullptr; },
+        update<T>, combine<T>, finalize<T>);
+    duckdb_aggregate_function_set_destructor(function, destroy<T>);
+    duckdb_add_aggregate_function_to_set(set, function);
+    duckdb_destroy_aggregate_function(&function);
+  }
+  const bool is_added = duckdb_register_aggregate_function_set(connection, set) == DuckDBSuccess;
+  duckdb_destroy_aggregate_function_set(&set);
+  return is_added;
+}
+
+}  // namespace
+
+bool add_aggregates(duckdb_connection connection) {
+  constexpr duckdb_type kFilter = DUCKDB_TYPE_BLOB, kKey = DUCKDB_TYPE_ANY;
+  return add<Build>(connection, "nestline_build", 1,
+                    {kKey, DUCKDB_TYPE_DOUBLE, DUCKDB_TYPE_BIGINT}) &&
+         add<Merge>(connection, "nestline_merge", 1, {kFilter}) &&
+         add<Change<false>>(connection, "nestline_insert", 2, {kFilter, kKey}) &&
+         add<Change<true>>(connection, "nestline_erase", 2, {kFilter, kKey});
+}
+
+}}}  // namespace nestline::duckdb

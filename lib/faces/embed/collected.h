@@ -1,0 +1,97 @@
+// Filters as the aggregates of a database make them: of keys whose number is not known before the
+// last row, and of other filters.
+#ifndef NESTLINE_LIB_FACES_EMBED_COLLECTED_H_
+#define NESTLINE_LIB_FACES_EMBED_COLLECTED_H_
+
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "nestline/filter.h"
+#include "nestline/memory.h"
+
+namespace nestline { inline namespace v0_3 {
+
+// A wrong argument; what() is the sentence that the user reads.
+struct Refusal : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// A result that is longer than a value may be.
+struct TooBig : std::length_error {
+  TooBig() : std::length_error("the result is longer than a value may be") {}
+};
+
+// From the system's pages what is large: faults of small pages take longer than hashing does.
+template <typename T>
+struct PageAllocator {
+  using value_type = T;
+  static std::pmr::memory_resource& source(std::size_t bytes) noexcept {
+    if (bytes < std::size_t{2} << 20) return *std::pmr::new_delete_resource();
+    return mapped_memory();
+  }
+  T* allocate(std::size_t count) {
+    return static_cast<T*>(source(count * sizeof(T)).allocate(count * sizeof(T), alignof(T)));
+  }
+  void deallocate(T* place, std::size_t count) noexcept {
+    source(count * sizeof(T)).deallocate(place, count * sizeof(T), alignof(T));
+  }
+  bool operator==(const PageAllocator&) const = default;
+};
+
+// The hashes of the keys of an aggregate.
+//
+// Of equal hashes a filter keeps a few copies. So when the memory is full, and at the end, copies
+// beyond `copies` are dropped by sorting, if there are many. What is kept decides the memory: 8
+// bytes a hash, up to 16 when there is room to spare, 24 while the memory is enlarged.
+//
+// To find out whether there are many, the lowest hashes serve as a sample, 1 distinct key of a
+// power of two with all its copies. If few of those can be dropped, and the sample is about as
+// large as it should be, so that no key outside it has a large share of the rows, the hashes stay
+// as they are.
+//
+// What one takes over from another both have, and neither changes; the result is in one piece.
+class HashCollector {
+ public:
+  using Hashes = std::vector<Hash, PageAllocator<Hash>>;
+  explicit HashCollector(std::size_t copies) : copies_(copies) {}
+  // Throws std::bad_alloc, and TooBig when more than `most` are kept.
+  void add(std::span<const Hash> hashes, std::uint64_t most);
+  void add(const HashCollector& other);
+  // All hashes but surplus copies, until more are added. Throws as add.
+  std::span<const Hash> finish(std::uint64_t most);
+
+ private:
+  void make_room(std::size_t more, std::uint64_t most);
+  std::size_t copies_;
+  std::shared_ptr<Hashes> last_;                      // grows, unless others have it too
+  std::vector<std::shared_ptr<const Hashes>> whole_;  // of these none does
+};
+
+// nestline_build of one group.
+class CollectedBuild {
+ public:
+  static constexpr std::size_t kAllCopies = 10;  // the most that a filter of any width has
+  explicit CollectedBuild(std::size_t copies = kAllCopies) : hashes(copies) {}
+  HashCollector hashes;
+  // Those of the group's first row; throws Refusal for others, and for what is no rate or capacity.
+  void set_options(double fpr, std::optional<std::int64_t> capacity);
+  // Adds what another has; throws what set_options does.
+  void add(const CollectedBuild& other);
+  // A filter of the keys; without a capacity for as many as there are, and larger where copies need
+  // it. Throws Refusal, TooBig beyond `longest` bytes, std::bad_alloc.
+  [[nodiscard]] Filter filter(std::uint64_t longest);
+
+ private:
+  std::optional<double> fpr_;
+  std::uint64_t capacity_ = 0;  // 0: none is given
+};
+
+// Pours a filter into another of its lineage, which doubles when it is full. Throws Refusal where
+// they are not of one, or there is no room.
+void unite(Filter& all, Filter next);
+
+}}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FACES_EMBED_COLLECTED_H_

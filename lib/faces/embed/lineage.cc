@@ -1,0 +1,93 @@
+#include "lib/faces/embed/lineage.h"
+
+#include "lib/filters/filter/blocks.h"
+
+namespace nestline { inline namespace v0_3 {
+namespace {
+
+// Whoever may be away in `from` may be away in `to`.
+void raise_marks(const Blocks& from, Blocks& to) {
+  const std::uint32_t old_growth = from.view.geometry.growth;
+  const std::uint32_t new_growth = to.view.geometry.growth;
+  const std::uint32_t common = std::min(old_growth, new_growth);
+  const std::uint64_t regions = from.view.geometry.base_blocks << common;
+  const std::uint64_t old_blocks = std::uint64_t{1} << (old_growth - common);
+  const std::uint64_t new_blocks = std::uint64_t{1} << (new_growth - common);
+  for (std::uint64_t region = 0; region < regions; ++region) {
+    std::uint32_t mark = 0;
+    for (std::uint64_t i = 0; i < old_blocks; ++i) {
+      mark = std::max(mark, from.view.blocks[region * old_blocks + i].mark());
+    }
+    if (mark == 0) continue;
+    for (std::uint64_t i = 0; i < new_blocks; ++i) {
+      to.blocks()[region * new_blocks + i].raise_mark(mark - 1);
+    }
+  }
+}
+
+template <class L>
+void pour_slots(Blocks& from, Blocks& to, Share& share, Surplus surplus) {
+  Table<L, NoLocks> table(to.blocks(), to.view.geometry, *to.kernels);
+  const std::uint32_t old_growth = from.view.geometry.growth;
+  const std::uint32_t new_growth = to.view.geometry.growth;
+  const std::uint64_t blocks = from.view.geometry.blocks();
+  for (std::uint64_t at = 0; at < blocks; ++at) {
+    Block& block = from.blocks()[at];
+    for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
+      const std::uint32_t fingerprint = L::get(block, slot);
+      if (fingerprint == 0 || !share.takes_next()) continue;
+      const std::uint32_t phase = L::phase_at(fingerprint, slot);
+      std::uint64_t home = at >> old_growth << new_growth;
+      if (new_growth != 0) home |= fingerprint >> (static_cast<unsigned>(L::kBits) - new_growth);
+      const Place place{home, L::bucket(fingerprint, phase), fingerprint, phase};
+      const bool stored = table.insert(place) == Outcome::stored;
+      // A copy that is found from here is found from the key's home: marks have been raised.
+      if (!stored && (surplus == Surplus::stays || !table.contains(place))) continue;
+      L::set(block, slot, 0);
+      --from.size;
+      to.size += stored ? 1 : 0;
+    }
+  }
+}
+
+}  // namespace
+
+bool are_related(const Shape& a, const Shape& b) noexcept {
+  return a.bits == b.bits && a.seed == b.seed && a.geometry.base_blocks == b.geometry.base_blocks;
+}
+
+Standing standing_of(const Blocks& state, std::uint64_t key) noexcept {
+  const Geometry& geometry = state.view.geometry;
+  const auto mark = [&](const Place& place) { return state.view.blocks[place.block].mark(); };
+  const auto has_copy = [&](const Place& place) {
+    return state.kernels->copies(state.view.blocks[place.block], place) != 0;
+  };
+  const Place home = home_of(state.bits, geometry, state.hasher()(key).value);
+  Place away;
+  if (!has_copy(home)) {
+    const bool found = may_be_away(geometry, mark(home), home, away) && has_copy(away);
+    return found ? Standing::away : Standing::none;
+  }
+  const Place other = moved(geometry, home);
+  return may_be_away(geometry, mark(other), other, away) ? Standing::home : Standing::sure;
+}
+
+bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
+  const Place home = home_of(state.bits, state.view.geometry, state.hasher()(key).value);
+  const auto block = [&](std::uint64_t number) -> const Block& {
+    return state.view.blocks[number];
+  };
+  if (state.kernels->find_free_way(block(home.block), home)) return false;
+  return count_copies(*state.kernels, state.view.geometry, home, false, block) >=
+         most_copies(state.bits) / 2 - 1;
+}
+
+void pour(Filter& from, Filter& to, Share& share, Surplus surplus) noexcept {
+  Blocks& source = FilterAccess::blocks(from);
+  Blocks& target = FilterAccess::blocks(to);
+  raise_marks(source, target);
+  visit_layout(source.bits,
+               [&](auto layout) { pour_slots<decltype(layout)>(source, target, share, surplus); });
+}
+
+}}  // namespace nestline

@@ -1,0 +1,171 @@
+#include "lib/faces/python/arguments.h"
+
+#include <pybind11/numpy.h>
+
+#include <cmath>
+#include <limits>
+
+#include "lib/faces/python/one_key.h"
+
+namespace nestline { inline namespace v0_3 { namespace python {
+
+std::uint64_t number_of(py::handle object, const char* name) {
+  if (is_bool(object)) throw py::type_error(std::string(name) + " is an int, not a bool");
+  (void)dimensions_of(object);  // throws for a masked one
+  const py::object index = index_of(object);
+  const unsigned long long number = PyLong_AsUnsignedLongLong(index.ptr());
+  if (number == static_cast<unsigned long long>(-1) && PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    PyErr_Format(PyExc_OverflowError, "%s is from 0 to 2**64 - 1, not %S", name, index.ptr());
+    throw py::error_already_set();
+  }
+  return number;
+}
+
+int small_of(py::handle object, const char* name) {
+  constexpr std::uint64_t kMost = std::numeric_limits<int>::max();
+  return static_cast<int>(std::min(number_of(object, name), kMost));
+}
+
+double real_of(py::handle object, const char* name) {
+  if (is_bool(object) || dimensions_of(object).value_or(0) != 0) {
+    throw py::type_error(std::string(name) + " is a number, not " + Py_TYPE(object.ptr())->tp_name);
+  }
+  const double number = in_python([&] { return PyFloat_AsDouble(object.ptr()); });
+  if (number == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  return number;
+}
+
+std::chrono::milliseconds duration_of(py::handle object, const char* name) {
+  const double seconds = real_of(object, name);
+  if (!(seconds >= 0.001 && seconds <= 1e6)) {
+    throw std::invalid_argument(std::string(name) + " is from 0.001 to 1000000 seconds");
+  }
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
+std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun) {
+  const KeyBatch batch(object, 0, noun);
+  std::vector<std::uint64_t> numbers(batch.size());
+  const Released released(batch.size());
+  batch.each_piece(released, [&](KeySpan piece, std::size_t first) {
+    piece.visit([&](auto span) {
+      if constexpr (IntegerKey<typename decltype(span)::value_type>) {
+        std::ranges::transform(span, numbers.begin() + static_cast<std::ptrdiff_t>(first),
+                               [](auto number) { return static_cast<std::uint64_t>(number); });
+      }
+    });
+  });
+  return numbers;
+}
+
+std::filesystem::path path_of(py::handle object) {
+  PyObject* bytes = nullptr;
+  if (in_python([&] { return PyUnicode_FSConverter(object.ptr(), &bytes); }) == 0) {
+    throw py::error_already_set();
+  }
+  const auto path = py::reinterpret_steal<py::bytes>(bytes);
+  return std::filesystem::path(static_cast<std::string>(path));
+}
+
+py::object path_as_text(std::string_view path) {
+  return object_from([&] {
+    return PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size()));
+  });
+}
+
+Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
+                   py::handle max_capacity, py::handle seed, py::handle load) {
+  Options options;
+  options.capacity = number_of(capacity, "capacity");
+  if (!fpr.is_none()) {
+    options.fpr = real_of(fpr, "fpr");
+    // The library's 0 means that there is none.
+    if (options.fpr == 0) throw std::invalid_argument("fpr is above 0 and below 1, or None");
+  }
+  options.bits = small_of(bits, "bits");
+  options.max_capacity = number_of(max_capacity, "max_capacity");
+  options.seed = number_of(seed, "seed");
+  options.load = real_of(load, "load");
+  return options;
+}
+
+namespace {
+
+PyObject* outcome_class = nullptr;  // lives as long as the interpreter
+
+}  // namespace
+
+void bind_outcome(py::module_& module) {
+  using namespace py::literals;
+  const auto number = [](Outcome outcome) { return static_cast<int>(outcome); };
+  const py::dict members("stored"_a = number(Outcome::stored),
+                         "present"_a = number(Outcome::present), "full"_a = number(Outcome::full),
+                         "copies"_a = number(Outcome::copies));
+  py::object made =
+      py::module_::import("enum").attr("IntEnum")("Outcome", members, "module"_a = "nestline");
+  made.attr("__doc__") = R"(How an insert ended; the numbers are those of C and C++.
+
+stored   the key is in the filter now
+present  insert_unique, and insert of an ExpiringFilter: it was found already
+full     there is no room: the key will be missed
+copies   its slots hold as many copies as they can, of this key or of one that
+         looks the same
+
+>>> filter = Filter(1000, fpr=0.0001)
+>>> filter.insert_unique("a", outcomes=True)
+<Outcome.stored: 1>
+>>> found = filter.insert_unique(["a", "b"], outcomes=True)
+>>> found, found == Outcome.present
+(array([2, 1], dtype=uint8), array([ True, False]))
+)";
+  module.attr("Outcome") = made;
+  outcome_class = made.release().ptr();
+}
+
+py::object Answers::one(Kind kind, std::uint8_t answer) {
+  switch (kind) {
+    case Kind::yes_or_no:
+      return py::bool_(answer != 0);
+    case Kind::numbers:
+      return py::int_(answer);
+    case Kind::outcomes:
+      break;
+  }
+  return py::handle(outcome_class)(answer);
+}
+
+Answers::Answers(const KeyBatch& keys, const py::object& out, Kind kind) : array_(out) {
+  if (out.is_none()) {
+    const auto size = static_cast<py::ssize_t>(keys.size());
+    array_ = kind == Kind::yes_or_no ? py::object(py::array_t<bool>(size))
+                                     : py::object(py::array_t<std::uint8_t>(size));
+  } else {
+    (void)dimensions_of(out);  // throws for a masked one
+    if (const std::string type = kind_of(out); !type.empty() && type != "b" && type != "u") {
+      throw py::type_error("out is an array of " + type_of(out) +
+                           ", and answers are bool or uint8");
+    }
+  }
+  const Py_buffer& view =
+      buffer_.emplace(array_, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_STRIDES).view();
+  const char type = ItemType::of(view).code;
+  if (type != 'B' && !(type == '?' && kind == Kind::yes_or_no)) {
+    throw py::type_error(kind == Kind::yes_or_no ? "out is an array of bool or uint8"
+                                                 : "out is an array of uint8");
+  }
+  if (view.ndim != 1 || buffer_->bytes() != keys.size()) {
+    throw std::invalid_argument("out has " + std::to_string(buffer_->bytes()) +
+                                " elements and there are " + std::to_string(keys.size()) +
+                                " keys: give an array of one dimension with one for each key");
+  }
+  if (view.strides != nullptr && view.strides[0] != 1 && keys.size() > 1) {
+    throw std::invalid_argument("the elements of out lie apart: give an array that is contiguous");
+  }
+  if (keys.overlaps(view.buf, buffer_->bytes())) {
+    throw std::invalid_argument("out and the keys are the same memory: give another array");
+  }
+  bytes_ = {static_cast<std::uint8_t*>(view.buf), buffer_->bytes()};
+}
+
+}}}  // namespace nestline::python

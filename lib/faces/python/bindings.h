@@ -1,0 +1,20 @@
+// What each file of classes adds to the module, in the order in which module.cc calls them.
+#ifndef NESTLINE_LIB_FACES_PYTHON_BINDINGS_H_
+#define NESTLINE_LIB_FACES_PYTHON_BINDINGS_H_
+
+#include <pybind11/pybind11.h>
+
+namespace nestline { inline namespace v0_3 { namespace python {
+
+namespace py = pybind11;
+
+void bind_keys(py::module_& module);
+void bind_filters(py::module_& module);
+void bind_maplet(py::module_& module);
+void bind_expiring(py::module_& module);
+void bind_store(py::module_& module);
+void bind_cluster(py::module_& module);
+
+}}}  // namespace nestline::python
+
+#endif  // NESTLINE_LIB_FACES_PYTHON_BINDINGS_H_

@@ -1,0 +1,307 @@
+// The classes Filter, ConcurrentFilter and MappedFilter, and filters in files.
+#include "lib/faces/python/bindings.h"
+#include "lib/faces/python/members.h"
+#include "nestline/parallel.h"
+
+namespace nestline { inline namespace v0_3 { namespace python {
+namespace {
+
+using PyFilter = Box<Filter>;
+using PyConcurrentFilter = Box<ConcurrentFilter>;
+
+// Remembers its path, by which another process can map it, or keeps a view's memory.
+class PyMappedFilter : public Box<MappedFilter> {
+ public:
+  PyMappedFilter(MappedFilter&& filter, std::string path, std::string verify)
+      : Box(std::move(filter)), path_(std::move(path)), verify_(std::move(verify)) {}
+  PyMappedFilter(MappedFilter&& filter, Buffer&& buffer) : Box(std::move(filter)) {
+    buffer_.emplace(std::move(buffer));
+  }
+  ~PyMappedFilter() { end(); }
+
+  void end() {
+    take();
+    buffer_.reset();  // not before the filter
+  }
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] const std::string& verify() const { return verify_; }
+
+ private:
+  std::string path_, verify_;
+  std::optional<Buffer> buffer_;
+};
+
+std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, const py::object& fpr,
+                                py::handle bits, py::handle max_capacity, py::handle seed,
+                                py::handle load, bool parallel) {
+  KeyBatch batch(keys, number_of(seed, "seed"));
+  const py::object room =
+      capacity.is_none() ? py::int_(std::max<std::size_t>(batch.size(), 1)) : capacity;
+  const Options options = options_of(room, fpr, bits, max_capacity, seed, load);
+  const Released released;
+  const KeySpan all = batch.whole(released);
+  return boxed(parallel ? parallel::build(options, all) : Filter::build(options, all));
+}
+
+ConcurrentFilter concurrent_copy_of(const Filter& filter) {
+  return ConcurrentFilter(filter.snapshot());
+}
+
+Verify verify_of(const std::string& verify) {
+  return named<Verify>("verify", verify,
+                       {{"none", Verify::none}, {"lazily", Verify::lazily}, {"all", Verify::all}});
+}
+
+std::unique_ptr<PyMappedFilter> mapped(py::handle file, const std::string& verify) {
+  std::filesystem::path path = path_of(file);
+  if (!path.empty()) path = std::filesystem::absolute(path);
+  const Verify how = verify_of(verify);
+  const Released released;
+  return std::make_unique<PyMappedFilter>(MappedFilter::open(path, how), path.string(), verify);
+}
+
+std::unique_ptr<PyMappedFilter> view_of(py::handle data, const std::string& verify) {
+  const Verify how = verify_of(verify);
+  Buffer buffer(data, PyBUF_SIMPLE);
+  MappedFilter filter = [&] {
+    const Released released;
+    return MappedFilter::view(std::as_bytes(std::span(buffer.text())), how);
+  }();
+  return std::make_unique<PyMappedFilter>(std::move(filter), std::move(buffer));
+}
+
+void end_view(PyMappedFilter& held) { held.end(); }
+
+py::object path_in(const PyMappedFilter& held) {
+  return held.path().empty() ? py::none() : path_as_text(held.path());
+}
+
+py::object place_of(PyMappedFilter& held) {
+  if (held.path().empty()) throw py::type_error("a view has no file: pickle its snapshot()");
+  return py::make_tuple(path_in(held), held.verify());
+}
+std::unique_ptr<PyMappedFilter> mapped_at(const py::object& place) {
+  const auto [path, verify] = pair_in(place, "not the state of a MappedFilter");
+  return mapped(path, py::str(verify));
+}
+
+template <typename Held>
+void bind_constructor(py::class_<Held>& type) {
+  type.def(py::init([](py::handle capacity, const py::object& fpr, py::handle bits,
+                       py::handle max_capacity, py::handle seed, py::handle load) {
+             const Options options = options_of(capacity, fpr, bits, max_capacity, seed, load);
+             return boxed(typename Held::Value(options));
+           }),
+           py::arg("capacity"), py::arg("fpr") = py::none(), py::arg("bits") = 0,
+           py::arg("max_capacity") = 0, py::arg("seed") = 0, py::arg("load") = 0.95);
+}
+
+constexpr const char* kFilterDoc =
+    R"(A set of keys that answers "maybe" or "certainly not", and can erase keys.
+
+capacity      keys it must hold
+fpr           wanted false-positive rate; None: 0.01, or what bits gives
+bits          of a fingerprint: 8, 9, 10, 12 or 16; 0: the fewest that give fpr
+max_capacity  above capacity: it grows by itself up to here
+seed          of the hash; keep it secret where strangers choose the keys
+load          share of the slots in use at its capacity
+
+A key is an int (compared by value), a str (its UTF-8), bytes, bytearray or
+memoryview, or a Hash. Many keys are a NumPy array of integers or strings, a list
+or tuple of one kind of key, a StringArray, or a Hash of an array.
+
+One thread may change it while no other uses it, or many may look: other uses are
+a RuntimeError. A ConcurrentFilter has no such rule.
+
+>>> filter = Filter(1_000_000, fpr=0.01)
+>>> filter.insert("user:17")
+True
+>>> "user:17" in filter, "user:18" in filter
+(True, False)
+)";
+
+void bind_filter(py::module_& module) {
+  py::class_<PyFilter> type(module, "Filter", kFilterDoc);
+  bind_constructor(type);
+  type.def_static("build", &build, py::arg("keys"), py::kw_only(), py::arg("capacity") = py::none(),
+                  py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
+                  py::arg("seed") = 0, py::arg("load") = 0.95, py::arg("parallel") = false,
+                  R"(A filter of all keys, in a fraction of the time of inserting them; for as many
+keys as there are if no capacity is given. parallel: on all cores. ValueError
+when a key finds no room.
+
+>>> filter = Filter.build(["a", "b", "c"])
+>>> len(filter)
+3
+)");
+  bind_lookups(type);
+  bind_changes<true>(type);
+  method(
+      type, "clear", +[](PyFilter& held) { held.alone()->clear(); }, "Removes everything.");
+  method(type, "grow", &unlocked<&Filter::grow, true, PyFilter>,
+         R"(Doubles the filter, without the keys. Lookups are then wrong about twice as often
+at the same load. False: there is no bit of fingerprint left to take.
+
+>>> filter = Filter(1000)
+>>> filter.grow(), filter.growth, filter.capacity >= 1700
+(True, 1, True)
+)");
+  bind_merge<true, PyFilter>(
+      type,
+      R"(Adds everything that is in another Filter, copies included; so does filter |=
+other. Both must have the same width, seed, and number of blocks; otherwise, and
+when there is no room, ValueError: the filter is then unchanged. Returns how many
+copies were left out: none, unless copies is "most", which leaves out those of keys
+that have the most copies already or one less, or "that_fit", which leaves out all
+that find no place. may_contain is True for them all the same.
+
+>>> filter = Filter(1000)
+>>> other = Filter(1000)
+>>> filter.insert("a"), other.insert("b")
+(True, True)
+>>> filter |= other
+>>> "a" in filter, "b" in filter, len(filter)
+(True, True, 2)
+)");
+  bind_ior(type);
+  bind_files(type);
+  type.def("__repr__",
+           [](PyFilter& held) { return "<nestline.Filter: " + figures_of(*held.shared()) + ">"; });
+}
+
+void bind_concurrent_filter(py::module_& module) {
+  py::class_<PyConcurrentFilter> type(
+      module, "ConcurrentFilter",
+      R"(A Filter that any number of threads read and change at the same time. Batches run
+on as many cores as there are threads, since they release the interpreter's lock.
+
+>>> from concurrent.futures import ThreadPoolExecutor
+>>> import numpy as np
+>>> filter = ConcurrentFilter(200_000)
+>>> with ThreadPoolExecutor(2) as pool:
+...     parts = np.arange(100_000).reshape(2, 50_000)
+...     stored = sum(found.sum() for found in pool.map(filter.insert, parts))
+>>> int(stored), len(filter)
+(100000, 100000)
+)");
+  bind_constructor(type);
+  type.def_static("from_filter", &unlocked<&concurrent_copy_of, false, PyFilter>, py::arg("filter"),
+                  "One with the content of a Filter, which stays.");
+  bind_lookups(type);
+  bind_changes<false>(type);
+  method(type, "clear", &unlocked<&ConcurrentFilter::clear, false, PyConcurrentFilter>,
+         "Removes everything, at one instant.");
+  method(type, "grow", &unlocked<&ConcurrentFilter::grow, false, PyConcurrentFilter>,
+         "As of Filter. Lookups go on meanwhile.");
+  bind_merge<false, PyFilter>(
+      type,
+      R"(Adds everything that is in a Filter or ConcurrentFilter, at one instant; so does
+filter |= other. Errors, copies and the result as of Filter.
+
+>>> filter = ConcurrentFilter(1000)
+>>> filter |= Filter.build(["a"], capacity=1000)
+>>> "a" in filter
+True
+)");
+  bind_merge<false, PyConcurrentFilter>(type, "");
+  bind_ior(type);
+  bind_files(type);
+  type.def("__repr__", [](PyConcurrentFilter& held) {
+    return "<nestline.ConcurrentFilter: " + figures_of(*held.shared()) + ">";
+  });
+}
+
+void bind_mapped_filter(py::module_& module) {
+  py::class_<PyMappedFilter> type(
+      module, "MappedFilter",
+      R"(A Filter that answers from its file, without loading it. Processes that map the
+same file share its memory. Ends with close(), or at the end of a with block.
+
+verify: when blocks are checked against their checksums: "lazily", when they are
+first needed, so that a damaged one never denies a key; "all", at once; "none".
+
+>>> Filter.build(["a", "b"], fpr=0.0001).save("words.nest")
+>>> with MappedFilter("words.nest") as filter:
+...     filter.may_contain(["a", "c"])
+array([ True, False])
+)");
+  type.def(py::init(&mapped), py::arg("path"), py::arg("verify") = "lazily");
+  type.def_static("open", &mapped, py::arg("path"), py::arg("verify") = "lazily",
+                  "The same as MappedFilter(path, verify).");
+  type.def_static(
+      "view", &view_of, py::arg("data"), py::arg("verify") = "lazily",
+      R"(One over bytes that are in memory already, such as an mmap or shared memory, without
+a copy. They must begin at a multiple of 64, else ValueError, and must not change;
+they are kept until close() or the end of the object.
+
+>>> import mmap
+>>> data = Filter.build(["a"], fpr=0.0001).to_bytes()
+>>> memory = mmap.mmap(-1, len(data))
+>>> memory[:] = data
+>>> with MappedFilter.view(memory) as filter:
+...     "a" in filter, "b" in filter
+(True, False)
+)");
+  bind_lookups(type);
+  method(type, "verify", &unlocked<&MappedFilter::verify, false, PyMappedFilter>,
+         "Reads and checks the whole file. FormatError for the first flaw.");
+  type.def(
+      "damage",
+      [](PyMappedFilter& held) -> py::object {
+        const auto damage = held.shared()->damage();
+        if (!damage) return py::none();
+        return py::cast(std::string(damage->what()));
+      },
+      "The first damaged section that lookups have found, as a sentence, or None.");
+  method(type, "snapshot", &unlocked<&snapshot_from<MappedFilter>, false, PyMappedFilter>,
+         "A Filter with a copy of the content. Checks everything.");
+  bind_end<&end_view>(type, "Ends the mapping. Later calls are a ValueError.");
+  type.def_property_readonly("path", &path_in, "The file's path; None of a view.");
+  // What never changes is its own copy, as of a str.
+  bind_state<nullptr, &place_of, &mapped_at>(type);
+  type.def("__repr__", [](PyMappedFilter& held) {
+    if (!held.is_open()) return std::string("<nestline.MappedFilter: closed>");
+    return "<nestline.MappedFilter: " + figures_of(*held.shared()) + ">";
+  });
+}
+
+}  // namespace
+
+void bind_filters(py::module_& module) {
+  bind_filter(module);
+  bind_concurrent_filter(module);
+  bind_mapped_filter(module);
+  module.def(
+      "capacity_for",
+      [](py::handle bytes, py::handle fpr) {
+        return capacity_for(number_of(bytes, "bytes"), real_of(fpr, "fpr"));
+      },
+      py::arg("bytes"), py::arg("fpr"),
+      R"(The most keys that a Filter of this false-positive rate can be made for within so
+many bytes.
+
+>>> capacity = capacity_for(1_000_000, fpr=0.01)
+>>> Filter(capacity, fpr=0.01).memory_bytes <= 1_000_000
+True
+)");
+  module.def(
+      "bytes_for",
+      [](py::handle capacity, const py::object& fpr, py::handle bits, py::handle max_capacity,
+         py::handle load) {
+        return bytes_for(options_of(capacity, fpr, bits, max_capacity, py::int_(0), load));
+      },
+      py::arg("capacity"), py::arg("fpr") = py::none(), py::arg("bits") = 0,
+      py::arg("max_capacity") = 0, py::arg("load") = 0.95,
+      R"(The memory_bytes of a new Filter with these arguments.
+
+>>> bytes_for(1000, fpr=0.01) == Filter(1000, fpr=0.01).memory_bytes
+True
+)");
+  old_name(module, "load", "Filter.load", &opened<Filter>, py::arg("path"));
+  void (*const save)(py::handle, py::handle) = [](py::handle filter, py::handle path) {
+    filter.attr("save")(path);
+  };
+  old_name(module, "save", "filter.save", save, py::arg("filter"), py::arg("path"));
+}
+
+}}}  // namespace nestline::python

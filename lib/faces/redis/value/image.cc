@@ -1,0 +1,302 @@
+#include "lib/faces/redis/value/image.h"
+
+namespace nestline { inline namespace v0_3 { namespace redis {
+namespace {
+
+constexpr std::array<std::uint8_t, 8> kMagic = {0x8e, 'N', 'C', 'F', '\r', '\n', 0x1a, '\n'};
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kGenerationsAt = 128;
+constexpr std::size_t kGenerationBytes = 32;
+constexpr std::size_t kChecksumBytes = 8;
+constexpr std::uint32_t kPieceMagic = 0x7046434e;
+constexpr std::size_t kPieceHeadBytes = 32;
+constexpr std::size_t kEntryBytes = 24;
+// A piece of the ledger ends with a whole stretch.
+constexpr std::uint64_t kMaxEntriesInPiece = kEntriesInPiece + (1U << kStretchBits);
+// The iterator of an area's piece is 2 + (area * 2^30 + piece), where tables are numbered after the
+// highest possible generation. The ledger's is 2^52 + stretch. No area has 2^50 bytes.
+constexpr unsigned kPieceNumberBits = 30;
+constexpr std::uint64_t kMaxGenerationAreas = 65536;
+constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
+constexpr std::uint64_t kMaxItems = std::uint64_t{1} << 62;
+constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 29;  // so that no sum overflows
+// Represents the RedisBloom hash 0 in an entry, where 0 means none. It has the same fingerprint,
+// because it is a multiple of 255, and the same buckets, because no table has more than 2^56.
+constexpr std::uint64_t kHashZero = std::uint64_t{255} << 56;
+using Bytes = std::span<const std::byte>;
+
+void seal(std::vector<std::byte>& bytes) {
+  const std::size_t covered = bytes.size() - kChecksumBytes;
+  put(bytes, covered, checksum(std::span(bytes).first(covered)));
+}
+
+bool is_sealed(Bytes bytes) {
+  const std::size_t covered = bytes.size() - kChecksumBytes;
+  return get<std::uint64_t>(bytes, covered) == checksum(bytes.first(covered));
+}
+
+void put_generation(std::span<std::byte> bytes, const ImageGeneration& generation) {
+  const GenerationShape& shape = generation.shape;
+  put(bytes, 0, static_cast<std::uint8_t>(shape.bits));
+  put(bytes, 1, static_cast<std::uint8_t>(shape.growth));
+  put(bytes, 2, static_cast<std::uint8_t>(shape.most_growth));
+  put(bytes, 4, shape.number);
+  put(bytes, 8, shape.base_blocks);
+  put(bytes, 16, shape.capacity);
+  put(bytes, 24, generation.keys);
+}
+
+std::optional<ImageGeneration> get_generation(Bytes bytes) {
+  const auto byte = [&](std::size_t at) { return get<std::uint8_t>(bytes, at); };
+  const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes, at); };
+  const ImageGeneration generation = {
+      {byte(0), byte(1), byte(2), number(8), number(16), get<std::uint32_t>(bytes, 4)}, number(24)};
+  if (byte(3) != 0 || !is_valid(generation.shape, generation.keys)) return std::nullopt;
+  return generation;
+}
+
+// Whether a value can have these settings. A value from RedisBloom's tables may have any capacity.
+bool are_valid(const Settings& settings) {
+  try {
+    check(settings);
+    return normalized(settings) == settings;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+// Whether there is a filter, and room for the items outside tables: the next filter's size.
+bool is_sound(const ImageHead& head) {
+  std::uint64_t keys = 0;
+  for (const ImageGeneration& each : head.generations) {
+    keys += std::min(each.keys, kMaxItems);
+    if (keys > kMaxItems) return false;
+  }
+  // An entry may count this many copies besides.
+  if (head.items > keys + head.ledger_entries * Ledger::kMaxCopies) return false;
+  if (head.redisbloom.tables == 0) return !head.generations.empty();
+  // The first generation beside tables may be as large as the capacity.
+  return !head.generations.empty() ||
+         head.settings.capacity / head.redisbloom.bucket_size <= head.redisbloom.buckets;
+}
+
+std::uint64_t iterator_of(const PiecePlace& place) noexcept {
+  if (place.kind == AreaKind::ledger) return kLedgerIterator + place.offset;
+  const std::uint64_t area =
+      place.index + (place.kind == AreaKind::slots ? kMaxGenerationAreas : 0);
+  return 2 + (area << kPieceNumberBits) + place.offset / kPieceBytes;
+}
+
+}  // namespace
+
+std::size_t PiecePlace::content_bytes() const noexcept {
+  return static_cast<std::size_t>(std::min<std::uint64_t>(kPieceBytes, area_bytes - offset));
+}
+
+Areas::Areas(const ImageHead& head)
+    : Areas(head.generations.size(), head.redisbloom.tables,
+            [&head](AreaKind kind, std::uint64_t index) {
+              if (kind == AreaKind::slots) {
+                return *head.redisbloom.buckets_of(index) * head.redisbloom.bucket_size;
+              }
+              const GenerationShape& shape = head.generations[index].shape;
+              return (shape.base_blocks << shape.growth) * kBlockBytes;
+            }) {}
+
+PiecePlace Areas::area(AreaKind kind, std::uint64_t index) const {
+  if (kind == AreaKind::blocks && index >= generations_) {
+    index -= generations_;
+    kind = AreaKind::slots;
+  }
+  if (kind == AreaKind::slots && index >= tables_) return {AreaKind::ledger, 0, 0, 0};
+  return {kind, index, 0, bytes_(kind, index)};
+}
+
+PiecePlace Areas::after(const PiecePlace& place) const {
+  PiecePlace next = place;
+  next.offset += kPieceBytes;
+  return next.offset < place.area_bytes ? next : area(place.kind, place.index + 1);
+}
+
+std::optional<PiecePlace> Areas::at(std::uint64_t iterator) const {
+  if (iterator >= kLedgerIterator) {
+    const std::uint64_t stretch = iterator - kLedgerIterator;
+    if (stretch >= kStretches) return std::nullopt;
+    return PiecePlace{AreaKind::ledger, 0, stretch, 0};
+  }
+  if (iterator < 2) return std::nullopt;
+  std::uint64_t index = (iterator - 2) >> kPieceNumberBits;
+  const bool is_table = index >= kMaxGenerationAreas;
+  if (is_table) index -= kMaxGenerationAreas;
+  if (index >= (is_table ? tables_ : generations_)) return std::nullopt;
+  PiecePlace place = area(is_table ? AreaKind::slots : AreaKind::blocks, index);
+  const std::uint64_t number = (iterator - 2) & ((std::uint64_t{1} << kPieceNumberBits) - 1);
+  place.offset = number * kPieceBytes;
+  return place.offset < place.area_bytes ? std::optional(place) : std::nullopt;
+}
+
+bool Areas::have(const PiecePlace& place) const {
+  switch (place.kind) {
+    case AreaKind::ledger:
+      return place.index == 0 && place.offset < place.area_bytes && place.area_bytes <= kStretches;
+    case AreaKind::blocks:
+    case AreaKind::slots:
+      break;
+    default:
+      return false;
+  }
+  return place.index < (place.kind == AreaKind::blocks ? generations_ : tables_) &&
+         place.area_bytes == bytes_(place.kind, place.index) && place.offset % kPieceBytes == 0 &&
+         place.offset < place.area_bytes;
+}
+
+std::uint64_t Areas::iterator_after(const PiecePlace& place) const {
+  if (place.kind == AreaKind::ledger) return kLedgerIterator + place.area_bytes;
+  return iterator_of(after(place));
+}
+
+std::vector<std::byte> encode_head(const ImageHead& head) {
+  std::vector<std::byte> bytes(kGenerationsAt + kGenerationBytes * head.generations.size() +
+                               kChecksumBytes);
+  const Settings& settings = head.settings;
+  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
+  put(bytes, 8, kVersion);
+  put(bytes, 12, static_cast<std::uint32_t>(head.generations.size()));
+  put(bytes, 16, settings.capacity);
+  put(bytes, 24, std::bit_cast<std::uint64_t>(settings.error));
+  put(bytes, 32, settings.bucket_size);
+  put(bytes, 34, settings.max_iterations);
+  put(bytes, 36, settings.expansion);
+  put(bytes, 38, static_cast<std::uint16_t>(settings.all_widths));
+  put(bytes, 40, settings.seed);
+  put(bytes, 48, head.deletes);
+  put(bytes, 56, head.items);
+  put(bytes, 64, head.ledger_entries);
+  put(bytes, 72, head.ledger_cursor);
+  put(bytes, 120, head.awaited_items);
+  if (head.redisbloom.tables != 0) {
+    const auto header = write_header(head.redisbloom);
+    std::ranges::copy(header, bytes.begin() + 80);
+  }
+  for (std::size_t i = 0; i < head.generations.size(); ++i) {
+    put_generation(std::span(bytes).subspan(kGenerationsAt + kGenerationBytes * i),
+                   head.generations[i]);
+  }
+  seal(bytes);
+  return bytes;
+}
+
+std::optional<ImageHead> decode_head(Bytes bytes) {
+  if (bytes.size() < kGenerationsAt + kChecksumBytes || !is_sealed(bytes) ||
+      std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0 ||
+      get<std::uint32_t>(bytes, 8) != kVersion) {
+    return std::nullopt;
+  }
+  const std::size_t count = get<std::uint32_t>(bytes, 12);
+  const std::size_t room = bytes.size() - kGenerationsAt - kChecksumBytes;
+  if (count > 65535 || room != count * kGenerationBytes) return std::nullopt;
+  ImageHead head;
+  const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes, at); };
+  const auto small = [&](std::size_t at) { return get<std::uint16_t>(bytes, at); };
+  head.settings = {
+      number(16),    std::bit_cast<double>(number(24)), small(32), small(34), small(36), number(40),
+      small(38) == 1};
+  head.deletes = number(48);
+  head.items = number(56);
+  head.ledger_entries = number(64);
+  head.ledger_cursor = number(72);
+  head.awaited_items = number(120);
+  if (!are_valid(head.settings) || head.ledger_entries > kMaxEntries || head.items > kMaxItems ||
+      head.awaited_items > kMaxItems || small(38) > 1 || !is_zero(bytes.subspan(118, 2))) {
+    return std::nullopt;
+  }
+  if (const Bytes header = bytes.subspan(80, kRedisBloomHeaderBytes); !is_zero(header)) {
+    const auto parsed = parse_header(header);
+    if (!parsed || parsed->items > kMaxItems) return std::nullopt;
+    head.redisbloom = *parsed;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto generation = get_generation(bytes.subspan(kGenerationsAt + kGenerationBytes * i));
+    if (!generation) return std::nullopt;
+    if (needs_all_widths(generation->shape.bits) && !head.settings.all_widths) return std::nullopt;
+    head.generations.push_back(*generation);
+  }
+  if (!is_sound(head)) return std::nullopt;
+  return head;
+}
+
+std::vector<std::byte> encode_piece(const PiecePlace& place, Bytes content) {
+  std::vector<std::byte> piece(kPieceHeadBytes + content.size() + kChecksumBytes);
+  put(piece, 0, kPieceMagic);
+  put(piece, 4, static_cast<std::uint32_t>(place.kind));
+  put(piece, 8, place.index);
+  put(piece, 16, place.offset);
+  put(piece, 24, place.area_bytes);
+  std::ranges::copy(content, piece.begin() + kPieceHeadBytes);
+  seal(piece);
+  return piece;
+}
+
+std::optional<Piece> decode_piece(Bytes bytes) noexcept {
+  if (bytes.size() < kPieceHeadBytes + kChecksumBytes || !is_sealed(bytes) ||
+      get<std::uint32_t>(bytes, 0) != kPieceMagic) {
+    return std::nullopt;
+  }
+  const PiecePlace place{static_cast<AreaKind>(get<std::uint32_t>(bytes, 4)),
+                         get<std::uint64_t>(bytes, 8), get<std::uint64_t>(bytes, 16),
+                         get<std::uint64_t>(bytes, 24)};
+  const Bytes content =
+      bytes.subspan(kPieceHeadBytes, bytes.size() - kPieceHeadBytes - kChecksumBytes);
+  if (place.kind != AreaKind::ledger && content.size() != place.content_bytes()) {
+    return std::nullopt;
+  }
+  return Piece{place, content};
+}
+
+std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place) {
+  const Ledger::Entries& entries = ledger.entries();
+  const auto begin = entries.lower_bound(place.offset << kStretchBits);
+  auto end = begin;
+  std::uint64_t stretch = 0;
+  std::size_t count = 0;
+  for (; end != entries.end(); ++end, ++count) {
+    if (count >= kEntriesInPiece && end->first >> kStretchBits != stretch) break;
+    stretch = end->first >> kStretchBits;
+  }
+  place.area_bytes = end == entries.end() ? kStretches : end->first >> kStretchBits;
+  std::vector<std::byte> content(count * kEntryBytes);
+  std::size_t at = 0;
+  for (auto entry = begin; entry != end; ++entry, at += kEntryBytes) {
+    put(content, at, entry->first);
+    put(content, at + 8, static_cast<std::uint64_t>(entry->second.copies));
+    const auto redisbloom_hash = entry->second.redisbloom_hash();
+    put(content, at + 16, redisbloom_hash == 0 ? kHashZero : redisbloom_hash.value_or(0));
+  }
+  return content;
+}
+
+std::uint64_t decode_entries(const Piece& piece, Ledger& ledger) {
+  const Bytes content = piece.content;
+  const std::size_t count = content.size() / kEntryBytes;
+  if (content.size() % kEntryBytes != 0 || count == 0 || count > kMaxEntriesInPiece) return 0;
+  std::vector<std::pair<std::uint64_t, Ledger::Entry>> entries;
+  entries.reserve(count);
+  for (std::size_t at = 0; at < content.size(); at += kEntryBytes) {
+    const auto hash = get<std::uint64_t>(content, at);
+    const auto copies = static_cast<std::int64_t>(get<std::uint64_t>(content, at + 8));
+    if (copies == 0 || copies > Ledger::kMaxCopies || copies < -Ledger::kMaxCopies) return 0;
+    if (!entries.empty() && entries.back().first >= hash) return 0;
+    if (hash >> kStretchBits < piece.place.offset ||
+        hash >> kStretchBits >= piece.place.area_bytes) {
+      return 0;
+    }
+    const auto redisbloom_hash = get<std::uint64_t>(content, at + 16);
+    entries.push_back({hash, {copies}});
+    if (redisbloom_hash != 0) entries.back().second.set_redisbloom_hash(redisbloom_hash);
+  }
+  if (ledger.size() + count > kMaxEntries) return 0;
+  for (const auto& [hash, entry] : entries) ledger.set(hash, entry);
+  return count;
+}
+
+}}}  // namespace nestline::redis

@@ -1,0 +1,94 @@
+// Where other threads look up in a value while its own thread goes on changing it.
+//
+// A View is made by the value's thread and has the filters of all generations at that moment, and
+// the hashes that the ledger named. Each filter is either still that of its generation, and follows
+// its changes, or the generation has another one (it grew, was compacted, merged, cleared,
+// dropped), and then it stays as it was at that moment. Each answer for one filter is linearizable
+// (nestline/concurrent_filter.h). What takes thought is an answer from several. The value announces
+// what may disturb one by two numbers (Notices): `erases`, advanced before and after each erase
+// that begins while there are several generations, and `lists`, advanced when a generation comes or
+// has another filter. A View answers for a chunk of hashes only if those numbers show that nothing
+// disturbed it. It leaves all else open: the value's own thread then answers.
+//
+// A yes needs no argument: it is right when it is read, and may be wrong as that of any filter may.
+//
+// Why a "no" for an item x is right at some instant since the View was made. Suppose x is in the
+// value all the time. The ledger named no x, or the answer is left open. So when the View is made,
+// a slot of the View shows x; and from then on some slot of the generations does: copies that go to
+// the ledger later do not take one out, a copy that waits there to be taken out still stands in
+// its slot, and an erase takes a slot that shows x only if x is shown by another one, or is the
+// item that is erased and leaves. All of that is in one family: names of copies change only within
+// a family (generation_list.h), so let "generations" mean those of x's family. It is left to show
+// that one of the slots that show x is where the View looks. A "no" is given in two cases.
+//
+//   N1  `erases` has not advanced since the View was made. Then every erase so far began while the
+//       value had one generation only. Take the generation M in whose filter x was when the View
+//       was made. As long as M has that filter, it keeps x: within one filter, erasing another item
+//       keeps x, and adding moves fingerprints, but a reader does not miss them. When M gets
+//       another filter, the one in the View stays as it is. (A dropped generation is empty; one
+//       that is emptied in place held erased items only.)
+//   N2  `erases` has the same value e before and after the chunk, and `lists` is after it what it
+//       was when the View was made: so the filters of the View are those of all generations, until
+//       after the chunk. Let E be the erase, if any, that advanced `erases` to e, begun before the
+//       chunk and perhaps still under way. Every erase before E has ended, and the View's thread
+//       sees what it did, since it read e (acquire). Of an erase after E it has seen nothing: it
+//       would have seen `erases` advance, since each store to a block is a release, each look at
+//       one ends with an acquire, and `erases` is read again after that. So between what it saw
+//       first and last lie additions, which only add slots, and the rest of E, which only takes
+//       out. When E has ended a slot shows x. It showed x all the time since before E, or it was
+//       added since E, by the same thread, so after E ended. If the latter were so for all
+//       slots, no slot would have shown x between E's end and that addition. So a filter shows x
+//       from before E until after the chunk, and the View looks it up in between.
+//
+// Where neither holds there may be no such filter: let x be in the older of two related filters.
+// The View looks into the newer one, without x. Then y, which looks the same, is added there and
+// erased, which takes the copy in the older one: x and y have changed names. It looks there: no x.
+//
+// Why a count is right at some instant. It is given only when `erases` is even and the same before
+// and after the chunk, and `lists` what it was when the View was made. With one generation it is
+// one filter's. With several, the chunk saw additions only: each filter's count rises by ones, so
+// their sum, though read one after the other, was the true sum at some instant between. Slots alone
+// count at least the copies that were there: an item that the ledger named since had all in slots
+// before.
+#ifndef NESTLINE_LIB_FACES_REDIS_VALUE_VIEW_H_
+#define NESTLINE_LIB_FACES_REDIS_VALUE_VIEW_H_
+
+#include "lib/faces/redis/value/generation_list.h"
+#include "lib/faces/redis/value/ledger.h"
+
+namespace nestline { inline namespace v0_3 { namespace redis {
+
+/// See the head of this file. Any threads may look up at the same time, and any may destroy it.
+class View {
+ public:
+  static constexpr std::size_t kMaxBatch = kMaxHashes;  ///< The most hashes of one call.
+  /// The most entries of a ledger that a View copies.
+  static constexpr std::size_t kMaxNamed = 1024;
+
+  /// Of the generations of a value, which become shared, and its ledger, of at most kMaxNamed
+  /// entries. To be made by the value's thread, between two changes. Throws std::bad_alloc.
+  View(std::span<Generation> generations, const Ledger& ledger,
+       const std::shared_ptr<Notices>& notices);
+
+  /// Whether each is in the value: out[i] is 1 or 0. Where it is left open, open[i] is 1, else 0,
+  /// and out[i] is 0. All three are equally long, at most kMaxBatch. Allocates nothing.
+  void exists(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
+              std::span<std::uint8_t> open) const;
+  /// The same for the number of copies, at most 255.
+  void count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
+             std::span<std::uint8_t> open) const;
+
+ private:
+  void leave_named_open(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out,
+                        std::span<std::uint8_t> open) const;
+
+  std::vector<SharedFilter::Reader> filters_;  // oldest first
+  std::vector<std::uint64_t> named_;           // by the ledger, ascending
+  std::shared_ptr<const Notices> notices_;
+  std::uint64_t erases_;  // when it was made
+  std::uint64_t lists_;
+};
+
+}}}  // namespace nestline::redis
+
+#endif  // NESTLINE_LIB_FACES_REDIS_VALUE_VIEW_H_

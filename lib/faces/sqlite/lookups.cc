@@ -1,0 +1,117 @@
+// The functions of a row: contains, count, info; and open and file, which return handles.
+#include <charconv>
+#include <iterator>
+
+#include "lib/faces/sqlite/filter_argument.h"
+#include "lib/faces/sqlite/values.h"
+
+namespace nestline { inline namespace v0_3 { namespace sqlite {
+namespace {
+
+// The same names and values as `nestline info --json` prints.
+template <class AnyFilter>
+std::string json_text(const AnyFilter& filter, std::uint64_t bytes) {
+  std::string text;
+  const auto add = [&text](const char* name, auto number) {
+    char digits[32];  // enough for the shortest form of every double
+    const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+    text += text.empty() ? "{\"" : ",\"";
+    text += name;
+    text += "\":";
+    text.append(digits, end);
+  };
+  add("keys", filter.size());
+  add("capacity", filter.capacity());
+  add("load_factor", filter.load_factor());
+  add("bits", filter.bits());
+  add("memory_bytes", filter.memory_bytes());
+  if (filter.size() > 0) {
+    add("bits_per_key",
+        8 * static_cast<double>(filter.memory_bytes()) / static_cast<double>(filter.size()));
+  } else {
+    text += ",\"bits_per_key\":null";
+  }
+  add("expected_fpr", filter.expected_fpr());
+  add("seed", filter.seed());
+  add("file_bytes", bytes);
+  add("doublings", filter.growth());
+  add("max_capacity", filter.max_capacity());
+  return text + "}";
+}
+
+// The answer is lookup(filter, key); NULL if one of them is.
+template <typename Lookup>
+void look_up(sqlite3_context* context, sqlite3_value** arguments, Lookup&& lookup) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0]) || is_null(arguments[1])) return;
+    const auto answer = with_filter(context, arguments[0], [&](const auto& filter) {
+      return with_key(arguments[1], [&](Key key) { return lookup(filter, key); });
+    });
+    sqlite3_result_int(context, static_cast<int>(answer));
+  });
+}
+
+void set_handle(sqlite3_context* context, const Opened& opened) {
+  const Handle handle = handle_of(opened);
+  sqlite3_result_blob(context, handle.data(), static_cast<int>(handle.size()), SQLITE_TRANSIENT);
+}
+
+StatementFilters& filters_of(sqlite3_context* context) {
+  StatementFilters* const filters = statement_filters(context);
+  if (filters == nullptr) throw Refusal("SQLite keeps no filter here; use the BLOB itself");
+  return *filters;
+}
+
+}  // namespace
+
+void contains(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  look_up(context, arguments, [](const auto& filter, Key key) { return filter.may_contain(key); });
+}
+
+void count(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  look_up(context, arguments, [](const auto& filter, Key key) { return filter.count(key); });
+}
+
+void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0])) return;
+    std::string text;
+    if (const Opened* const opened = opened_of(context, arguments[0])) {
+      text = std::visit([&](const auto& filter) { return json_text(filter, opened->bytes); },
+                        opened->filter);
+    } else {
+      const auto bytes = blob_of(arguments[0]);
+      text = json_text(Filter::load(bytes), bytes.size());
+    }
+    sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+  });
+}
+
+void open(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0])) return;
+    StatementFilters& filters = filters_of(context);
+    const Opened* opened = opened_of(context, arguments[0]);
+    // The number of what was opened for a constant argument.
+    auto* const number = kept<std::uint64_t>(context, 0);
+    if (opened == nullptr && number != nullptr) opened = filters.find(*number);
+    if (opened == nullptr) opened = &filters.open_blob(blob_of(arguments[0]));
+    if (number != nullptr) *number = opened->number;
+    set_handle(context, *opened);
+  });
+}
+
+void file(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    if (is_null(arguments[0])) return;
+    const std::span<const std::byte> bytes = bytes_of(arguments[0]);
+    const std::string path(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (sqlite3_value_type(arguments[0]) != SQLITE_TEXT || path.empty() ||
+        path.find('\0') != std::string::npos) {
+      throw Refusal("the path of a file is a TEXT without a zero byte");
+    }
+    set_handle(context, filters_of(context).open_file(path));
+  });
+}
+
+}}}  // namespace nestline::sqlite

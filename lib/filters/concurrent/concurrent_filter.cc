@@ -1,0 +1,271 @@
+// ConcurrentFilter: single keys, growing, properties. Its batches are in concurrent_batch.cc.
+#include <new>
+
+#include "lib/filters/concurrent/concurrent_state.h"
+
+namespace nestline { inline namespace v0_3 {
+namespace {
+
+using State = ConcurrentFilter::State;
+
+// The first try of an insert, for a thread that writes alone, if allowed: in the table `tried`.
+NESTLINE_INLINE bool store_alone(State& state, const Blocks& table, std::uint64_t hash,
+                                 const Blocks*& tried) {
+  tried = !table.grows_by_itself() || state.keys.allowed() > 0 ? &table : nullptr;
+  const bool stored = tried != nullptr && store_at_home<OneWriter>(table, hash);
+  if (stored) state.keys.add<OneWriter>(1);
+  return stored;
+}
+
+}  // namespace
+
+bool State::look_again(const SecondLook& second, std::uint64_t hash) noexcept {
+  const auto& state = static_cast<const State&>(second);
+  return state.look_at(*state.table_.load(),
+                       [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
+}
+
+// Nothing throws here: grown_if_possible reports missing memory by its result, and neither locking
+// a plain mutex nor waiting on an atomic can fail.
+void make_way(State& state, const Tried& tried) noexcept {
+  const auto is_due = [&](const Blocks& table, std::uint64_t keys) {
+    return table.view.geometry.growth == tried.growth && table.grows_by_itself() &&
+           (tried.full || keys >= table.capacity);
+  };
+  // As a writer, so that no exchange resets the count meanwhile.
+  const bool due = state.write([&](Blocks& table, auto) {
+    const std::uint64_t keys = state.keys.total();
+    if (keys < table.capacity) state.keys.allow(table.capacity - keys);
+    if (!is_due(table, keys)) return std::optional(false);
+    if (tried.full) return std::optional(!table.patience.is_waiting());
+    // While it waits, a thread looks again after a share of the keys of the wait.
+    const bool waits = table.patience.waits(KeyCount::share(GrowthPatience::kKeys));
+    if (waits) state.keys.allow(GrowthPatience::kKeys);
+    return std::optional(!waits);
+  });
+  if (!due) return;
+  require_no_section();
+  bool possible = true;
+  // Not for a table that another thread has exchanged by now.
+  const auto wanted = [&](const Blocks& table) {
+    return is_due(table, state.keys.total()) && !table.patience.is_waiting();
+  };
+  state.exchange(
+      [&](const Blocks& table) {
+        auto doubled = grown_if_possible(table);
+        possible = static_cast<bool>(doubled);
+        return doubled;
+      },
+      wanted);
+  if (possible) return;
+  // As a writer, again. Not for a table that has been exchanged meanwhile, as by clear().
+  state.write([&](Blocks& table, auto) {
+    if (table.patience.is_waiting()) state.keys.allow(GrowthPatience::kKeys);
+    return std::optional(true);
+  });
+}
+
+Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
+  const Blocks* tried = nullptr;
+  const bool stored =
+      state.try_alone([&](const Blocks& table) { return store_alone(state, table, hash, tried); });
+  if (stored) return {Outcome::stored};
+  return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
+    // Not in a table that has taken its place since, nor where others may have made room.
+    const bool was_tried = Locks::kAlone && std::exchange(tried, nullptr) == &table;
+    if (!was_tried && store_at_home<Locks>(table, hash)) return std::optional(Outcome::stored);
+    return insert_by_spill<Locks>(table, hash);
+  })};
+}
+
+ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
+
+ConcurrentFilter::ConcurrentFilter(Filter&& filter)
+    : ConcurrentFilter(ConcurrentAccess::make(std::move(filter), Readers::may_lock)) {}
+
+ConcurrentFilter::ConcurrentFilter(ConcurrentFilter&& other) noexcept = default;
+ConcurrentFilter& ConcurrentFilter::operator=(ConcurrentFilter&& other) noexcept = default;
+ConcurrentFilter::~ConcurrentFilter() = default;
+
+void ConcurrentFilter::register_thread() { register_reader(); }
+
+Filter ConcurrentFilter::freeze() && {
+  OwnedBlocks table = state_->release();
+  state_ = nullptr;
+  std::for_each_n(table->blocks(), table->view.geometry.blocks(), BlockLocks::forget_version);
+  return FilterAccess::make(std::move(table));
+}
+
+ConcurrentFilter ConcurrentFilter::load(const Input& from, std::pmr::memory_resource* memory) {
+  return ConcurrentFilter(Filter::load(from, memory));
+}
+
+void save(const ConcurrentFilter& filter, const Output& to) { save(filter.snapshot(), to); }
+
+Filter ConcurrentFilter::snapshot() const { return FilterAccess::make(state_->copy()); }
+
+KeyHasher ConcurrentFilter::hasher(const State& state) noexcept { return state.hasher; }
+
+Inserted ConcurrentFilter::insert_one(Hash key) noexcept { return insert_hash(*state_, key.value); }
+
+// A thread that writes alone needs no fence (locking.h, W8): nobody else changes what it reads.
+Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
+  bool present = false;
+  const Blocks* tried = nullptr;
+  const bool stored = state_->try_alone([&](const Blocks& table) {
+    present = table.kernels->of_filter().contains(table.view, key.value);
+    return !present && store_alone(*state_, table, key.value, tried);
+  });
+  if (stored) return {Outcome::stored};
+  if (present || may_contain_one(key)) return {Outcome::present};
+  return {insert_or_grow(*state_, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
+    return with_table<Locks>(
+        table, [&](auto& blocks) { return blocks.insert(blocks.home(key.value), {}, true); });
+  })};
+}
+
+Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
+  return {insert_or_grow(*state_, false, [&]<class Locks>(const Blocks& table, Locks, bool& added) {
+    bool replaced = false;
+    const auto outcome = with_table<Locks>(table, [&](auto& blocks) {
+      return blocks.update(blocks.home(old_key.value), blocks.home(new_key.value), replaced);
+    });
+    added = !replaced;
+    if constexpr (!Locks::kAlone) full_fence();
+    return outcome;
+  })};
+}
+
+bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
+  const State& state = *state_;
+  return state.read([&](const Blocks& table) {
+    return table.kernels->lookups().contains_beside(table.view, state, key.value);
+  });
+}
+
+namespace {
+
+// What a ConcurrentReader holds: a section, and whose it is. Neither another thread nor one that
+// liburcu has forgotten may end it: it is then left as it is, so that no other's count is touched.
+struct OwnSection {
+  ReadSection section;
+  std::uint64_t thread = thread_number();
+  [[nodiscard]] bool is_ours() const { return thread == thread_number() && section.is_known(); }
+};
+
+}  // namespace
+
+ConcurrentReader::ConcurrentReader(const ConcurrentFilter& filter) noexcept
+    : ConcurrentReader(*filter.state_, filter.hash_of_) {}
+
+ConcurrentReader::ConcurrentReader(const SecondLook& of, const KeyHasher& hash_of) noexcept
+    : state_(&of),
+      table_(static_cast<const ConcurrentFilter::State&>(of).address_of_table()),
+      hash_of_(hash_of) {
+  static_assert(sizeof(OwnSection) <= sizeof(section_) && alignof(OwnSection) <= alignof(void*));
+  new (section_) OwnSection;
+}
+
+ConcurrentReader::~ConcurrentReader() {
+  auto* const own = std::launder(reinterpret_cast<OwnSection*>(section_));
+  const bool is_ours = own->is_ours();
+  assert(is_ours && "the thread that makes a ConcurrentReader must destroy it, before it ends");
+  if (is_ours) own->~OwnSection();
+}
+
+ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentReader(*this); }
+
+bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
+  const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
+  const Blocks& table = state.table_in_section();
+  return table.kernels->lookups().contains_beside(table.view, state, key.value);
+}
+
+Hash ConcurrentReader::prepare(Key key) const noexcept {
+  const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
+  const Hash hash = hash_of_(key);
+  prefetch_home(state.table_in_section().view, hash.value);
+  return hash;
+}
+
+Hash ConcurrentFilter::prepare(Key key) const noexcept {
+  const Hash hash = hash_of_(key);
+  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
+  return hash;
+}
+
+unsigned ConcurrentFilter::count_one(Hash key) const noexcept {
+  const State& state = *state_;
+  return state.read([&](const Blocks& table) {
+    return state.look_at(table,
+                         [&](const auto& blocks) { return blocks.count(blocks.home(key.value)); });
+  });
+}
+
+bool ConcurrentFilter::erase_one(Hash key) noexcept {
+  const bool done = state_->try_alone([&](const Blocks& table) {
+    const bool erased = erase_at_home<OneWriter>(table, key.value);
+    if (erased) state_->keys.add<OneWriter>(-1);
+    return erased;
+  });
+  if (done) return true;
+  return state_->write([&]<class Locks>(const Blocks& table, Locks) {
+    const bool erased = erase_from<Locks>(table, key.value);
+    if (erased) state_->keys.add<Locks>(-1);
+    return std::optional(erased);
+  });
+}
+
+void ConcurrentFilter::clear() { state_->exchange(empty_copy); }
+
+bool ConcurrentFilter::grow() { return state_->exchange(grown); }
+
+std::uint64_t ConcurrentFilter::merge(const Filter& other, Copies copies) {
+  std::uint64_t left_out = 0;
+  state_->exchange([&](const Blocks& table) {
+    return merged(table, FilterAccess::blocks(other), copies, left_out);
+  });
+  return left_out;
+}
+
+std::uint64_t ConcurrentFilter::merge(const ConcurrentFilter& other, Copies copies) {
+  // Never pauses the writers of both filters at once: two filters may be merged into each other.
+  return merge(other.snapshot(), copies);
+}
+
+bool ConcurrentFilter::can_merge(const Filter& other, std::string* why) const {
+  return nestline::can_merge(state_->shape(), FilterAccess::blocks(other).shape(), why);
+}
+
+bool ConcurrentFilter::can_merge(const ConcurrentFilter& other, std::string* why) const {
+  return nestline::can_merge(state_->shape(), other.state_->shape(), why);
+}
+
+std::uint64_t ConcurrentFilter::size() const noexcept {
+  return state_->read([&](const Blocks&) { return state_->keys.total(); });
+}
+
+std::uint64_t ConcurrentFilter::capacity() const noexcept { return state_->shape().capacity; }
+std::uint64_t ConcurrentFilter::max_capacity() const noexcept {
+  return state_->shape().max_capacity;
+}
+unsigned ConcurrentFilter::growth() const noexcept { return state_->shape().geometry.growth; }
+std::uint64_t ConcurrentFilter::slots() const noexcept { return state_->shape().slots(); }
+
+double ConcurrentFilter::load_factor() const noexcept {
+  return state_->read([&](const Blocks& table) { return nestline::load_factor(table, size()); });
+}
+
+double ConcurrentFilter::expected_fpr() const noexcept {
+  return state_->read([&](const Blocks& table) { return nestline::expected_fpr(table, size()); });
+}
+
+int ConcurrentFilter::bits() const noexcept { return state_->bits; }
+
+std::uint64_t ConcurrentFilter::seed() const noexcept { return state_->seed; }
+
+std::size_t ConcurrentFilter::memory_bytes() const noexcept {
+  return state_->shape().memory_bytes();
+}
+
+}}  // namespace nestline

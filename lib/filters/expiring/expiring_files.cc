@@ -1,0 +1,127 @@
+// ExpiringFilter to and from files, in the format of filters, whose code does the work; and on a
+// mapped file, which nobody changes: so its tick stands, and every lookup finds its blocks steady.
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+#include "lib/filters/expiring/expiring_state.h"
+#include "lib/filters/file/filter_bytes.h"
+#include "lib/filters/file/mapped.h"
+#include "lib/filters/filter/batch.h"
+#include "nestline/expiring_filter.h"
+
+namespace nestline { inline namespace v0_3 {
+
+// Copies the filter, so that its bytes are of one instant and writers need not wait for a disk.
+void save(const ExpiringFilter& filter, const Output& to) {
+  Shape shape;
+  const auto copy = ExpiringAccess::state(filter).copy_all(shape);
+  const FileHeader header{shape, copy->size};
+  write_to(to, [&](const ByteSink& sink) { write_filter(header, *copy, sink); });
+}
+
+ExpiringFilter ExpiringFilter::load(const Input& from, std::pmr::memory_resource* memory) {
+  Stored stored = read_filter(from, memory, Kind::expiring);
+  return ExpiringAccess::make(std::move(stored.blocks), stored.header);
+}
+
+ExpiringFilter ExpiringFilter::snapshot() const {
+  Shape shape;
+  auto copy = state_->copy_all(shape);
+  return ExpiringAccess::make(std::move(copy), shape);
+}
+
+struct MappedExpiringFilter::State : Mapped, SecondLook {
+  template <class Place>
+  State(const Place& place, Verify verify)
+      : Mapped(place, Kind::expiring, verify),
+        SecondLook{[](const SecondLook&, std::uint64_t) noexcept { return true; }} {}
+
+  // Whether the blocks that this key needs can be trusted: their sections are good, and nobody has
+  // left a lock in them, for whose end a reader would wait.
+  [[nodiscard]] bool is_sound(std::uint64_t hash) const noexcept {
+    return visit_expiring_layout(blocks.bits, [&](auto layout) {
+      return all_read(home_of<decltype(layout)>(blocks.view.geometry, hash), [&](auto block) {
+        return is_good(block) && (blocks.view.blocks[block].header() & kHeaderLock) == 0;
+      });
+    });
+  }
+
+  [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
+    if (!all_good() && !is_sound(hash)) return true;
+    return blocks.kernels->lookups().contains_beside(blocks.view, *this, hash);
+  }
+
+  // Looks up a chunk of keys, as batch::look_up wants it.
+  [[nodiscard]] const LookupKernels& kernels() const { return blocks.kernels->lookups(); }
+  void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
+    batch::ChunkBitmap undecided;
+    if (all_good() && !kernels().contains_batch_beside(blocks.view, inputs.keys, inputs.count,
+                                                       inputs.kind, bitmap, undecided.data())) {
+      return;
+    }
+    std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
+    for (std::size_t i = 0; i < inputs.count; ++i) {
+      const bool found = may_contain(inputs.hash(i, blocks.view.secrets));
+      bitmap[i / 64] |= std::uint64_t{found} << i % 64;
+    }
+  }
+};
+
+MappedExpiringFilter::MappedExpiringFilter(internal::OwnedState<State> state) noexcept
+    : state_(std::move(state)) {}
+MappedExpiringFilter::MappedExpiringFilter(MappedExpiringFilter&& other) noexcept = default;
+MappedExpiringFilter& MappedExpiringFilter::operator=(MappedExpiringFilter&& other) noexcept =
+    default;
+MappedExpiringFilter::~MappedExpiringFilter() = default;
+
+MappedExpiringFilter MappedExpiringFilter::open(const std::filesystem::path& path, Verify verify) {
+  return MappedExpiringFilter(std::make_unique<State>(path, verify));
+}
+
+MappedExpiringFilter MappedExpiringFilter::view(std::span<const std::byte> bytes, Verify verify) {
+  return MappedExpiringFilter(std::make_unique<State>(bytes, verify));
+}
+
+void MappedExpiringFilter::verify() const { state_->verify(); }
+std::optional<FormatError> MappedExpiringFilter::damage() const { return state_->damage(); }
+
+bool MappedExpiringFilter::may_contain(Key key) const noexcept {
+  return state_->may_contain(state_->blocks.hasher()(key).value);
+}
+
+Hash MappedExpiringFilter::prepare(Key key) const noexcept {
+  const Hash hash = state_->blocks.hasher()(key);
+  prefetch_home(state_->blocks.view, hash.value);
+  return hash;
+}
+
+std::size_t MappedExpiringFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
+  return batch::look_up(*state_, keys, seed(), answers);
+}
+
+unsigned MappedExpiringFilter::left(Key key) const noexcept {
+  const std::uint64_t hash = state_->blocks.hasher()(key).value;
+  if (!state_->is_sound(hash)) return ExpiringFilter::kMaxLife;
+  return with_expiring_table<OneWriter>(
+      state_->blocks, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
+}
+
+std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }
+std::uint64_t MappedExpiringFilter::size() const noexcept { return state_->blocks.size; }
+std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->blocks.capacity; }
+unsigned MappedExpiringFilter::life() const noexcept { return state_->header.life; }
+int MappedExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->blocks.bits); }
+std::uint64_t MappedExpiringFilter::slots() const noexcept {
+  return state_->blocks.shape().slots();
+}
+double MappedExpiringFilter::load_factor() const noexcept {
+  return nestline::load_factor(state_->blocks, size());
+}
+double MappedExpiringFilter::expected_fpr() const noexcept {
+  return nestline::expected_fpr(state_->blocks, size());
+}
+std::uint64_t MappedExpiringFilter::seed() const noexcept { return state_->blocks.seed; }
+std::size_t MappedExpiringFilter::memory_bytes() const noexcept { return state_->source().size(); }
+
+}}  // namespace nestline

@@ -1,0 +1,189 @@
+// Filters to and from files, byte arrays, streams and callbacks, and the reading of files.
+// file_format.h documents what the bytes mean, replacement.h how a file is replaced.
+#include <sys/stat.h>
+
+#include <istream>
+#include <ostream>
+
+#include "lib/filters/file/filter_bytes.h"
+#include "lib/filters/file/replacement.h"
+
+namespace nestline { inline namespace v0_3 {
+namespace {
+
+// The most blocks of a stream to allocate at once on its header's word; beyond that, at most twice
+// as many as the stream has delivered.
+constexpr std::uint64_t kFirstBlocks = (std::uint64_t{16} << 20) / kBlockBytes;
+
+[[noreturn]] void fail_stream(const char* what) {
+  throw std::system_error(std::make_error_code(std::io_errc::stream), what);
+}
+
+}  // namespace
+
+// Without O_NONBLOCK, opening a pipe would wait for a writer.
+RegularFile::RegularFile(const std::filesystem::path& path)
+    : name_(path.string()), file_(path, O_RDONLY | O_NONBLOCK) {
+  if (!file_.is_open()) fail(name_, errno);
+  struct stat status {};
+  if (::fstat(file_.number(), &status) != 0) fail(name_, errno);
+  if (S_ISDIR(status.st_mode)) fail(name_, EISDIR);
+  if (!S_ISREG(status.st_mode)) {
+    throw FormatError(name_, 0,
+                      "this is a pipe or a device, but a filter is read from a file; copy it into "
+                      "one first");
+  }
+  size_ = static_cast<std::uint64_t>(status.st_size);
+}
+
+void RegularFile::read(std::uint64_t offset, std::span<std::byte> to) const {
+  while (!to.empty()) {
+    const auto count = uninterrupted([&] {
+      return ::pread(file_.number(), to.data(), to.size(), static_cast<::off_t>(offset));
+    });
+    if (count < 0) fail(name_, errno);
+    if (count == 0) throw FormatError(name_, offset, "the file became shorter while it was read");
+    offset += static_cast<std::uint64_t>(count);
+    to = to.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+std::size_t StreamSource::read_some(std::span<std::byte> to) {
+  std::size_t filled = 0;
+  while (filled < to.size()) {
+    const auto rest = to.subspan(filled);
+    const std::size_t count = give_(rest);
+    if (count > rest.size()) {
+      throw std::invalid_argument("the function that gives the bytes of a filter says it gave " +
+                                  std::to_string(count) + " bytes, but it was asked for " +
+                                  std::to_string(rest.size()) + " at most");
+    }
+    if (count == 0) break;
+    filled += count;
+  }
+  offset_ += filled;
+  return filled;
+}
+
+void StreamSource::read(std::span<std::byte> to, std::uint64_t wanted) {
+  if (read_some(to) == to.size()) return;
+  const Flaw flaw = ends_too_early(offset_, wanted);
+  throw FormatError(name_, flaw.offset, flaw.cause);
+}
+
+void write_filter(const FileHeader& header, const Blocks& blocks, const ByteSink& sink) {
+  sink(encode_header(header));
+  const auto* const first = reinterpret_cast<const std::byte*>(blocks.view.blocks);
+  std::vector<std::byte> checksums;
+  checksums.reserve(static_cast<std::size_t>(header.checksums_bytes()));
+  const auto add_checksum = [&](std::span<const std::byte> bytes) {
+    const ChecksumBytes checksum = encode_checksum(bytes);
+    checksums.insert(checksums.end(), checksum.begin(), checksum.end());
+  };
+  for (std::uint64_t i = 0; i < header.sections(); ++i) {
+    const std::span section(first + static_cast<std::size_t>(i) * kSectionBytes,
+                            header.section_bytes(i));
+    add_checksum(section);
+    sink(section);
+  }
+  add_checksum(checksums);
+  sink(checksums);
+}
+
+Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset) {
+  auto blocks = std::make_unique<Blocks>(header, std::move(storage), offset);
+  blocks->size = header.keys;
+  if (is_expiring(header.bits)) set_tick(blocks->blocks(), header.tick);
+  return {header, std::move(blocks)};
+}
+
+Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory, Kind kind) {
+  FileHeader header;
+  HeaderBytes start;
+  const std::size_t count = source.read_some(start);
+  require(source.name(), decode_header(std::span(start).first(count), std::nullopt, header, kind));
+
+  const std::uint64_t head = header.head_blocks();
+  const std::uint64_t blocks = header.stored_blocks();
+  Storage storage;
+  for (std::uint64_t done = 0; done < blocks;) {
+    const std::uint64_t next = std::min(blocks, std::max(kFirstBlocks, 2 * done));
+    Storage larger = Storage::allocate(head + next, memory);
+    std::copy_n(storage.bytes().begin(), storage.bytes().size(), larger.bytes().begin());
+    storage = std::move(larger);
+    source.read(storage.bytes().subspan(static_cast<std::size_t>(head + done) * kBlockBytes),
+                header.file_bytes());
+    done = next;
+  }
+  std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
+  source.read(checksums, header.file_bytes());
+  check_content(source.name(), header, checksums, [&](std::uint64_t i) {
+    return storage.bytes().subspan(
+        static_cast<std::size_t>(head) * kBlockBytes + static_cast<std::size_t>(i) * kSectionBytes,
+        header.section_bytes(i));
+  });
+  return make_stored(header, std::move(storage), static_cast<std::size_t>(head) * kBlockBytes);
+}
+
+namespace {
+
+void require_good(const std::ostream& stream) {
+  if (!stream) fail_stream("the filter cannot be written to the stream");
+}
+
+void require_good(const std::istream& stream) {
+  // The end is no error here: the format's checks report what is missing.
+  if (stream.bad() || (stream.fail() && !stream.eof())) {
+    fail_stream("the filter cannot be read from the stream");
+  }
+}
+
+std::size_t read_some(std::istream& stream, std::span<std::byte> to) {
+  stream.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
+  require_good(stream);
+  return static_cast<std::size_t>(stream.gcount());
+}
+
+}  // namespace
+
+Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind kind) {
+  if (const auto* path = std::get_if<std::filesystem::path>(&from.from())) {
+    return read_filter(RegularFile(*path), memory, kind);
+  }
+  if (const auto* bytes = std::get_if<std::span<const std::byte>>(&from.from())) {
+    return read_filter(MemorySource("bytes", *bytes), memory, kind);
+  }
+  ByteSource give;
+  if (auto* const* stream = std::get_if<std::istream*>(&from.from())) {
+    require_good(**stream);
+    give = [stream](std::span<std::byte> to) { return read_some(**stream, to); };
+  }
+  StreamSource source(give ? give : std::get<ByteSource>(from.from()));
+  return read_filter(source, memory, kind);
+}
+
+void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce) {
+  if (const auto* path = std::get_if<std::filesystem::path>(&to.to())) {
+    return replace_file(*path, produce);
+  }
+  if (const auto* sink = std::get_if<ByteSink>(&to.to())) return produce(*sink);
+  std::ostream& stream = *std::get<std::ostream*>(to.to());
+  require_good(stream);
+  produce([&](std::span<const std::byte> bytes) {
+    stream.write(reinterpret_cast<const char*>(bytes.data()),
+                 static_cast<std::streamsize>(bytes.size()));
+    require_good(stream);
+  });
+  stream.flush();
+  require_good(stream);
+}
+
+void save(const Filter& filter, const Output& to) {
+  write_to(to, [&](const ByteSink& sink) { write_filter(FilterAccess::blocks(filter), sink); });
+}
+
+Filter Filter::load(const Input& from, std::pmr::memory_resource* memory) {
+  return FilterAccess::make(read_filter(from, memory, Kind::filter).blocks);
+}
+
+}}  // namespace nestline

@@ -1,0 +1,134 @@
+// What filters of every kind are made of: blocks, their numbers, and the table that works on them.
+#ifndef NESTLINE_LIB_FILTERS_FILTER_BLOCKS_H_
+#define NESTLINE_LIB_FILTERS_FILTER_BLOCKS_H_
+
+#include <memory>
+
+#include "lib/engine/place/shape.h"
+#include "lib/engine/table/table.h"
+#include "lib/filters/filter/storage.h"
+
+namespace nestline { inline namespace v0_3 {
+
+// How long a filter that could not grow waits before it requests memory again.
+//
+// That is a system call, for which all writers of a ConcurrentFilter wait. After a failure the
+// filter takes kKeys more keys that need growth before it tries again, unless grow() is called.
+// Keys need growth that have no room, or for which the filter is due to grow; each counts once,
+// stored or refused. In a batch those with too many copies count too.
+class GrowthPatience {
+ public:
+  static constexpr std::uint64_t kKeys = std::uint64_t{1} << 16;
+  // Growing has failed.
+  void begin() noexcept { left_ = kKeys; }
+  [[nodiscard]] bool is_waiting() const noexcept { return left_ != 0; }
+  // How many keys it still counts.
+  [[nodiscard]] std::uint64_t left() const noexcept { return left_; }
+
+  // Counts keys that need growth. False: it is time to try again. Calls of several threads at once
+  // may miss some keys: the wait is a little longer.
+  bool waits(std::uint64_t keys) noexcept {
+    const std::uint64_t left = left_;
+    if (left == 0) return false;
+    left_ = left - std::min(left, keys);
+    return true;
+  }
+
+ private:
+  std::atomic<std::uint64_t> left_{0};
+};
+
+namespace internal {
+
+struct Blocks {
+  // What begins at `offset` of the storage.
+  Blocks(const Shape& shape, Storage storage_, std::size_t offset)
+      : view{reinterpret_cast<const Block*>(storage_.bytes().data() + offset), shape.geometry,
+             derive_secrets(shape.seed), shape.bits, bucket_table(shape.bits)},
+        kernels(&kernels_for(shape.bits)),
+        bits(shape.bits),
+        seed(shape.seed),
+        capacity(shape.capacity),
+        max_capacity(shape.max_capacity),
+        storage(std::move(storage_)) {}
+
+  // Without what time adds to it.
+  [[nodiscard]] Shape shape() const { return {bits, view.geometry, seed, capacity, max_capacity}; }
+  // Only for a filter that is not a read-only mapping.
+  Block* blocks() const { return const_cast<Block*>(view.blocks); }
+  [[nodiscard]] KeyHasher hasher() const { return {seed, view.secrets}; }
+
+  // Whether it still grows automatically, and whether it has to grow before the next key.
+  [[nodiscard]] bool grows_by_itself() const {
+    return max_capacity > capacity && view.geometry.growth < max_growth(bits);
+  }
+  [[nodiscard]] bool is_due_to_grow() const { return size >= capacity && grows_by_itself(); }
+  BlocksView view;  // what every lookup needs, at the beginning (load_table relies on it)
+  const TableKernels* kernels;
+  int bits;
+  std::uint64_t seed;
+  std::uint64_t size = 0;           // keys; a ConcurrentFilter counts them elsewhere (KeyCount)
+  std::uint64_t capacity;           // promised
+  std::uint64_t max_capacity;       // how far it grows automatically
+  mutable GrowthPatience patience;  // begins when growing fails
+  Storage storage;
+  std::filesystem::path path;  // of a mapped file
+};
+
+}  // namespace internal
+
+using internal::Blocks;
+using OwnedBlocks = internal::OwnedState<Blocks>;
+
+// Empty, in memory as Options::memory requires. Throws std::bad_alloc.
+OwnedBlocks make_blocks(const Shape& shape, std::pmr::memory_resource* memory);
+// Keys / slots, and the expected false-positive rate, for `keys` keys.
+double load_factor(const Blocks& state, std::uint64_t keys);
+double expected_fpr(const Blocks& state, std::uint64_t keys);
+
+// Access to a filter's blocks for other rooms.
+struct FilterAccess {
+  static const Blocks& blocks(const Filter& filter) { return *filter.state_; }
+  static Blocks& blocks(Filter& filter) { return *filter.state_; }
+  // Moved only when the caller does.
+  static OwnedBlocks&& take(Filter&& filter) { return std::move(filter.state_); }
+  static Filter make(OwnedBlocks blocks) { return Filter(std::move(blocks)); }
+};
+
+// Calls work(table) with the table for the filter's width and the lock policy `Locks`.
+template <class Locks, typename Work>
+decltype(auto) with_table(const Blocks& state, Work&& work, Locks locks = Locks()) {
+  return visit_layout(state.bits, [&](auto layout) -> decltype(auto) {
+    Table<decltype(layout), Locks> table(state.blocks(), state.view.geometry, *state.kernels,
+                                         locks);
+    return work(table);
+  });
+}
+
+// The first tries of an insert and an erase, one call of a kernel: nothing has changed if they
+// fail. Then the rest of an insert, and a whole erase.
+template <class Locks>
+bool store_at_home(const Blocks& blocks, std::uint64_t hash) {
+  return blocks.kernels->of_filter().first_tries<Locks>().store(blocks.view.blocks,
+                                                                blocks.view.geometry, hash);
+}
+template <class Locks>
+bool erase_at_home(const Blocks& blocks, std::uint64_t hash) {
+  return blocks.kernels->of_filter().first_tries<Locks>().erase(blocks.view.blocks,
+                                                                blocks.view.geometry, hash);
+}
+template <class Locks>
+std::optional<Outcome> insert_by_spill(const Blocks& blocks, std::uint64_t hash) {
+  return with_table<Locks>(blocks,
+                           [&](auto& table) { return table.insert_by_spill(table.home(hash)); });
+}
+template <class Locks>
+bool erase_from(const Blocks& blocks, std::uint64_t hash) {
+  if (erase_at_home<Locks>(blocks, hash)) [[likely]]
+    return true;
+  return with_table<Locks>(blocks, [&](auto& table) { return table.erase(table.home(hash)); });
+}
+
+}}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILTERS_FILTER_BLOCKS_H_

@@ -1,0 +1,323 @@
+// One block of a build in bulk (bulk_build.h): which keys leave, and slots for the others.
+#ifndef NESTLINE_LIB_FILTERS_FILTER_BULK_BLOCK_H_
+#define NESTLINE_LIB_FILTERS_FILTER_BULK_BLOCK_H_
+
+#include "lib/engine/kernels/build_kernels.h"
+#include "lib/filters/filter/block_sort.h"
+
+namespace nestline { inline namespace v0_3 {
+
+// Keys of a range of blocks.
+template <typename Number>
+class KeyList {
+ public:
+  // Takes room for as many as there usually are.
+  void make_room(std::size_t usual, ScratchMemory& memory) {
+    room_ = {reinterpret_cast<Number*>(memory.take(usual * sizeof(Number))), usual};
+  }
+  void push(Number key) {
+    if (size_ < room_.size()) {
+      room_[size_++] = key;
+    } else {
+      more_.push_back(key);
+    }
+  }
+  void clear() {
+    size_ = 0;
+    more_.clear();
+  }
+  [[nodiscard]] std::size_t size() const { return size_ + more_.size(); }
+  // Calls visit(keys) for the parts of the list, in order.
+  template <typename Visit>
+  void for_each_part(Visit&& visit) const {
+    visit(std::span<const Number>(room_.first(size_)));
+    visit(std::span<const Number>(more_));
+  }
+
+ private:
+  std::span<Number> room_;
+  std::size_t size_ = 0;
+  std::vector<Number> more_;
+};
+
+// Keys that blocks have no slot for, located where they are to go.
+struct Departed {
+  KeyList<std::uint64_t> leavers;        // to their alternates
+  std::vector<std::uint64_t> leftovers;  // for Table::insert
+  std::vector<std::uint64_t> refused;    // further copies of a key that has the most
+};
+
+class BulkBlock {
+ public:
+  // `counts`: how many keys each block has. `settling` is the thread's own.
+  BulkBlock(const BuildKernels& kernels, const Geometry& geometry, const std::uint8_t* counts,
+            Settling& settling, Departed& departed, std::uint64_t block)
+      : kernels_(kernels),
+        geometry_(geometry),
+        counts_(counts),
+        settling_(settling),
+        slots_(settling.block),
+        departed_(departed),
+        block_(block) {}
+
+  // Gives slots to those of the block's own keys that no slot was free for. If they are more than
+  // the free slots, those of the lowest classes leave, of all that are here; and for a key without
+  // a slot another, or it itself. `free` becomes the block's free slots.
+  void settle_own(std::span<std::uint32_t> late, Block& block, std::uint64_t& free) {
+    if (late.size() > kMaxSettled) late = thin_out(late);
+    kernels_.unpack(block, slots_);
+    receive(late);
+    let_own_leave();
+    kernels_.settle(settling_);
+    for_each_unplaced([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
+    kernels_.pack(slots_, mark_, block);
+    free = slots_.free;
+  }
+
+  // Gives slots to arrivals from others in a block that has been filled. If they are more than its
+  // free slots, residents of the lowest classes leave first. `price`: how far the mark may rise for
+  // that; arrivals that cost more go back. `free_slots` becomes the block's.
+  void add(std::span<const std::uint32_t> arrivals, std::uint32_t price, Block& block,
+           std::uint64_t& free_slots) {
+    kernels_.unpack(block, slots_);
+    mark_ = block.mark();
+    price_ = price;
+    const std::size_t taken = std::min(arrivals.size(), kMaxSettled);
+    for (const std::uint32_t pair : arrivals.subspan(taken)) to_leftovers(pair);
+    receive(arrivals.first(taken));
+    const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
+    bool others_leave = true;
+    if (taken > free) {
+      const std::size_t most = free + let_residents_leave(taken - free);
+      others_leave = most == taken;
+      while (settling_.count > most) go_back(settling_.newcomer[--settling_.count]);
+    }
+    kernels_.settle(settling_);
+    for_each_unplaced([&](Resident key, std::uint64_t bucket) {
+      if (!others_leave || !replace_lowest(key, bucket)) go_back(key);
+    });
+    kernels_.pack(slots_, mark_, block);
+    free_slots = slots_.free;
+  }
+
+ private:
+  // As bits: which of the residents, and which of the newcomers.
+  using Which = std::array<std::uint64_t, 2>;
+  static std::uint64_t first_bits(std::size_t count) {
+    return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
+  }
+
+  void receive(std::span<const std::uint32_t> pairs) {
+    settling_.count = pairs.size();
+    kernels_.complete(pairs.data(), pairs.size(), settling_.newcomer, settling_.bucket);
+  }
+
+  // Calls visit(key, bucket) for the newcomers that found no slot.
+  template <typename Visit>
+  void for_each_unplaced(const Visit& visit) {
+    for (std::size_t n = 0; n < settling_.unplaced_count; ++n) {
+      const std::size_t i = settling_.unplaced[n];
+      visit(settling_.newcomer[i], settling_.bucket[i]);
+    }
+  }
+
+  // Lets so many residents and newcomers leave, if so many can, that the others have slots.
+  void let_own_leave() {
+    const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
+    if (settling_.count <= free) return;
+    std::array<Resident, 2 * kMaxSettled> all;
+    std::copy_n(slots_.resident, kMaxSettled, all.begin());
+    std::copy_n(settling_.newcomer, kMaxSettled, all.begin() + kMaxSettled);
+    const Which departed = let_leave(
+        all.data(), {first_bits(kernels_.slots) & ~slots_.free, first_bits(settling_.count)},
+        kernels_.slots - free + settling_.count, settling_.count - free, kMaxClass);
+    slots_.release(departed[0]);
+    for (std::uint64_t bits = departed[1]; bits != 0;) {
+      const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
+      bits ^= std::uint64_t{1} << highest;
+      --settling_.count;
+      settling_.newcomer[highest] = settling_.newcomer[settling_.count];
+      settling_.bucket[highest] = settling_.bucket[settling_.count];
+    }
+  }
+
+  // Lets so many residents leave, if the price allows it. Returns how many left.
+  std::size_t let_residents_leave(std::size_t wanted) {
+    const std::uint64_t departed =
+        let_leave(slots_.resident, {first_bits(kernels_.slots) & ~slots_.free, 0}, kernels_.slots,
+                  wanted, last_class())[0];
+    slots_.release(departed);
+    return static_cast<std::size_t>(std::popcount(departed));
+  }
+
+  // So many classes from the lowest on that, of `count` keys, hardly more than `wanted` are in one
+  // of them and can leave; of a few, so many that probably enough can.
+  static std::uint32_t window(std::size_t wanted, std::size_t count) {
+    const std::size_t keys = wanted > 3 ? wanted : 2 * wanted + 2;
+    return static_cast<std::uint32_t>(keys * kSpillClasses / count + 1);
+  }
+  static constexpr std::uint32_t kMaxClass = kSpillClasses - 1;
+  // The highest class that may leave for an arrival.
+  [[nodiscard]] std::uint32_t last_class() const {
+    return std::min(mark_ + price_, kSpillClasses) - 1;
+  }
+
+  // Lets up to `wanted` of these keys leave whose alternates have room, those of the lowest classes
+  // up to `last`, and returns which. Branches that depend on a key would be mispredicted.
+  Which let_leave(const Resident* keys, Which among, std::size_t count, std::size_t wanted,
+                  std::uint32_t last) {
+    Which departed{};
+    std::uint32_t high = 0;
+    while (wanted != 0) {
+      high += window(wanted, count);
+      const bool is_last = high > last;
+      if (is_last) high = last + 1;
+      std::array<std::uint64_t, 2 * kMaxSettled + 1> rank;
+      std::array<std::uint64_t, 2 * kMaxSettled + 1> alternate;
+      std::size_t found = 0;
+      for (std::size_t half = 0; half < among.size() && among[half] != 0; ++half) {
+        std::uint64_t bits = kernels_.at_most(keys + half * 64, high - 1) & among[half];
+        among[half] ^= bits;
+        for (; bits != 0; bits &= bits - 1) {
+          const std::size_t i = half * 64 + first_slot(bits);
+          rank[found] = std::uint64_t{keys[i]} << 8 | i;
+          found += has_roomy_alternate(keys[i], alternate[found]);
+        }
+      }
+      std::array<std::uint8_t, 2 * kMaxSettled + 1> leaver;
+      std::size_t leavers = 0;
+      for (std::size_t n = 0; n < found; ++n) {
+        std::size_t lower = 0;
+        if (found > wanted) {
+          for (std::size_t m = 0; m < found; ++m) lower += rank[m] < rank[n];
+        }
+        leaver[leavers] = static_cast<std::uint8_t>(n);
+        leavers += lower < wanted;
+      }
+      for (std::size_t n = 0; n < leavers; ++n) {
+        const std::size_t i = rank[leaver[n]] & 0xff;
+        departed[i / 64] |= std::uint64_t{1} << i % 64;
+        leave(keys[i], alternate[leaver[n]]);
+      }
+      wanted -= leavers;
+      if (is_last) break;
+    }
+    return departed;
+  }
+
+  void make_room_for_own(Resident key, std::uint64_t bucket) {
+    bool done = false;
+    slots_.resident[kernels_.slots] = key;
+    by_class(slots_.resident, kernels_.slots + 1, kWindow, kMaxClass, [&](std::size_t i) {
+      std::uint64_t alternate = 0;
+      if (i != kernels_.slots) return done = replace(i, key, bucket);
+      if (!has_roomy_alternate(key, alternate)) return false;
+      leave(key, alternate);
+      return done = true;
+    });
+    if (!done) to_leftovers(key);
+  }
+
+  // Stores an arrival in place of the resident of the lowest class that can leave, if there is one.
+  bool replace_lowest(Resident key, std::uint64_t bucket) {
+    bool done = false;
+    by_class(slots_.resident, kernels_.slots, kWindow, last_class(),
+             [&](std::size_t i) { return done = replace(i, key, bucket); });
+    return done;
+  }
+
+  void go_back(Resident key) {
+    const std::uint64_t alternate = alternate_of_key(key);
+    if (price_ == kSpillClasses || alternate == block_) return to_leftovers(key);
+    departed_.leavers.push(located(alternate, key & kPairMask));
+  }
+
+  // Lets the resident of a slot leave and stores `key`, if both are possible.
+  bool replace(std::size_t slot, Resident key, std::uint64_t bucket) {
+    if ((slots_.free >> slot & 1) != 0) return false;
+    const Resident leaver = slots_.resident[slot];
+    std::uint64_t alternate = 0;
+    if (!has_roomy_alternate(leaver, alternate)) return false;
+    if (!kernels_.settle_one(slots_, key, bucket, std::uint64_t{1} << slot)) return false;
+    leave(leaver, alternate);
+    return true;
+  }
+
+  [[nodiscard]] std::uint64_t alternate_of_key(Resident key) const {
+    return alternate_of(geometry_, {block_, 0, fingerprint_of(key), phase_of(key)});
+  }
+  bool has_roomy_alternate(Resident key, std::uint64_t& alternate) const {
+    alternate = alternate_of_key(key);
+    // A block that had a free slot when its keys were last counted takes leavers of others.
+    return counts_[alternate] < kernels_.slots && alternate != block_;
+  }
+
+  void leave(Resident key, std::uint64_t alternate) {
+    departed_.leavers.push(located(alternate, key & kPairMask));
+    mark_ = std::max(mark_, class_of(key) + 1);
+  }
+  void to_leftovers(std::uint32_t pair) {
+    departed_.leftovers.push_back(located(block_, pair & kPairMask));
+  }
+
+  // Visits keys[i] by ascending class, phase and fingerprint; stops when visit(i) returns true, or
+  // after class `last`. Takes `window` classes at a time, to sort about as many keys as it visits.
+  // `keys` has room for kMaxSettled.
+  template <typename Visit>
+  void by_class(const Resident* keys, std::size_t count, std::uint32_t window, std::uint32_t last,
+                Visit&& visit) {
+    std::uint64_t done = 0;
+    for (std::uint32_t high = window - 1;; high += window) {
+      high = std::min(high, last);
+      std::array<std::uint64_t, kMaxSettled> ranks;
+      std::size_t found = 0;
+      std::uint64_t bits = kernels_.at_most(keys, high) & first_bits(count) & ~done;
+      done |= bits;
+      for (; bits != 0; bits &= bits - 1) {
+        const std::size_t i = first_slot(bits);
+        const std::uint64_t rank = std::uint64_t{keys[i]} << 8 | i;
+        std::size_t at = found++;
+        for (; at != 0 && ranks[at - 1] > rank; --at) ranks[at] = ranks[at - 1];
+        ranks[at] = rank;
+      }
+      for (std::size_t i = 0; i < found; ++i) {
+        if (visit(ranks[i] & 0xff)) return;
+      }
+      if (high == last) return;
+    }
+  }
+  static constexpr std::uint32_t kWindow = 12;
+
+  // For more keys than `settle` takes, which repeat or were chosen: refuses those with too many
+  // copies, leaves others over, returns those that remain.
+  std::span<std::uint32_t> thin_out(std::span<std::uint32_t> pairs) {
+    for (std::uint32_t& pair : pairs) pair &= kPairMask;
+    std::sort(pairs.begin(), pairs.end());
+    const std::vector<std::uint32_t> all(pairs.begin(), pairs.end());
+    std::size_t stay = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i >= kernels_.max_copies && all[i - kernels_.max_copies] == all[i]) {
+        departed_.refused.push_back(located(block_, all[i]));
+      } else if (stay == kMaxSettled) {
+        to_leftovers(all[i]);
+      } else {
+        pairs[stay++] = all[i];
+      }
+    }
+    return pairs.first(stay);
+  }
+
+  const BuildKernels& kernels_;
+  const Geometry& geometry_;
+  const std::uint8_t* counts_;
+  Settling& settling_;
+  UnpackedBlock& slots_;
+  Departed& departed_;
+  std::uint64_t block_;
+  std::uint32_t mark_ = 0;
+  std::uint32_t price_ = 0;
+};
+
+}}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILTERS_FILTER_BULK_BLOCK_H_

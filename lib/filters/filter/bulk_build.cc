@@ -1,0 +1,357 @@
+#include "lib/filters/filter/bulk_build.h"
+
+#include "lib/engine/kernels/targets.h"
+#include "lib/filters/filter/batch.h"
+#include "lib/filters/filter/bulk_rest.h"
+
+namespace nestline { inline namespace v0_3 {
+namespace {
+
+// The most blocks of a range, a power of two: two threads' fit one second-level cache. A small
+// filter has smaller ranges, for several threads, and so that keys which follow each other are
+// seldom of one: what the next needs would be waiting to be stored.
+constexpr std::uint32_t kRangeShift = 10;
+static_assert(kRangeShift <= BlockSort::kMaxShift);
+
+std::uint32_t range_shift(std::uint64_t blocks) {
+  const auto width = static_cast<std::uint32_t>(std::bit_width(blocks));
+  return std::clamp(width, 15u, kRangeShift + 8) - 8;
+}
+
+// Keys of a chunk: whole pieces of KeyChunks, 4 pages a range on average, at least 16384.
+std::size_t chunk_keys(std::size_t ranges) {
+  const std::size_t keys = ranges * 4 * BlockSort::kPageKeys / kChunk * kChunk;
+  return std::clamp<std::size_t>(keys, 16384, std::size_t{1} << 30);
+}
+static_assert(16384 % kChunk == 0);
+
+// Keys of a slice at least; usually a quarter of all.
+constexpr std::size_t kMinSlice = std::size_t{1} << 18;
+
+// How far arrivals may raise the mark of their block in the first rounds (BulkBlock::add).
+constexpr std::uint32_t price_of(int bits, std::size_t round) {
+  constexpr std::array<std::uint32_t, 3> kPrices = {10, 20, 30}, kWidePrices = {16, 40, 255};
+  if (round >= kPrices.size()) return kSpillClasses;
+  return bits == 16 ? kWidePrices[round] : kPrices[round];
+}
+constexpr std::uint32_t kMaxRounds = 6;
+
+// One key in so many is not worth a round.
+constexpr std::uint64_t kFew = 4096;
+
+// One key in nine is late in a full filter, unless there are many copies.
+constexpr std::uint64_t kUsuallyLate = 7;
+
+class BulkBuild {
+ public:
+  BulkBuild(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, BuildTasks& tasks,
+            bool gives_up)
+      : state_(state),
+        view_(state->view),
+        kernels_(build_kernels(state->bits)),
+        keys_(keys),
+        outcomes_(outcomes),
+        tasks_(tasks),
+        gives_up_(gives_up),
+        rest_(state, keys, outcomes, gives_up),
+        shift_(range_shift(view_.geometry.blocks())),
+        memory_(usual_bytes(keys.size(), static_cast<std::size_t>(view_.geometry.blocks()))),
+        sort_(view_.geometry.blocks(), shift_, memory_),
+        departed_(sort_.ranges()),
+        late_(sort_.ranges()),
+        counts_(reinterpret_cast<std::uint8_t*>(
+            memory_.take(static_cast<std::size_t>(view_.geometry.blocks())))),
+        free_(reinterpret_cast<std::uint64_t*>(
+            memory_.take(static_cast<std::size_t>(view_.geometry.blocks()) * 8))) {
+    std::fill_n(free_, view_.geometry.blocks(), (std::uint64_t{1} << kernels_.slots) - 1);
+    // More than are late, and than leave, at a load of 95 %.
+    const std::size_t late = keys.size() / sort_.ranges() / 8 + 64;
+    const std::size_t leavers = keys.size() / sort_.ranges() / 12 + 64;
+    for (std::size_t range = 0; range < sort_.ranges(); ++range) {
+      late_[range].make_room(late, memory_);
+      departed_[range].leavers.make_room(leavers, memory_);
+    }
+  }
+
+  // Throws std::length_error and std::bad_alloc.
+  void run() {
+    // Either gives each block its keys in the same order.
+    if (tasks_.are_on_one_thread() && view_.geometry.blocks() <= blocks_in_near_cache()) {
+      place_in_order();
+    } else {
+      place_by_ranges();
+    }
+    if (gives_up_ && are_many_late()) return refuse_all();
+    for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
+    for_each_range([&](std::size_t range, BuildScratch& scratch) { settle_own(range, scratch); });
+    for (std::size_t round = 0; round < kMaxRounds && are_many_leavers(); ++round) {
+      const std::uint32_t price = price_of(state_->bits, round);
+      sort_leavers();
+      for_each_range([&](std::size_t range, BuildScratch& scratch) { add(range, price, scratch); });
+    }
+    rest_.insert(departed_);
+    rest_.report(departed_);
+  }
+
+ private:
+  // A slice's pages, lists of late keys and leavers, and the numbers of each block.
+  static std::size_t usual_bytes(std::size_t keys, std::size_t blocks) {
+    return keys * 5 / 2 + blocks * 9;
+  }
+
+  using Counts = std::array<std::uint32_t, (1u << kRangeShift) + 1>;
+
+  template <typename Work>
+  void for_each_range(const Work& work) {
+    tasks_.for_each(sort_.ranges(), work);
+  }
+
+  [[nodiscard]] std::uint64_t first_block(std::size_t range) const {
+    return std::min(std::uint64_t{range} << shift_, view_.geometry.blocks());
+  }
+  [[nodiscard]] std::size_t blocks_of(std::size_t range) const {
+    return static_cast<std::size_t>(first_block(range + 1) - first_block(range));
+  }
+
+  // --- Keys to ranges.
+
+  // Gives slots to keys in their order.
+  void place_in_order() {
+    std::array<std::uint64_t, kMaxLocated> late;
+    for (KeyChunks chunks(keys_, state_->seed); chunks.next();) {
+      const Inputs& inputs = chunks.inputs();
+      for (std::size_t i = 0; i < inputs.count; i += kMaxLocated) {
+        const std::size_t count = kernels_.place_keys(view_, state_->blocks(), inputs.keys + i,
+                                                      std::min(kMaxLocated, inputs.count - i),
+                                                      inputs.kind, free_, late.data());
+        for (std::size_t n = 0; n < count; ++n)
+          late_[late[n] >> (shift_ + 20)].push(static_cast<std::uint32_t>(late[n]));
+      }
+    }
+  }
+
+  // The same for one slice of the keys after the other, sorted by ranges.
+  void place_by_ranges() {
+    const std::size_t chunk = chunk_keys(sort_.ranges());
+    const std::size_t slice = (std::max(keys_.size() / 4, kMinSlice) / chunk + 1) * chunk;
+    for (std::size_t first = 0; first < keys_.size(); first += slice) {
+      const std::size_t all = std::min(slice, keys_.size() - first);
+      std::vector<std::size_t> sizes(all / chunk, chunk);
+      if (all % chunk != 0) sizes.push_back(all % chunk);
+      sort_.begin(sizes);
+      tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
+        BlockSort::Chunk sorted(sort_, i);
+        for_each_located(kernels_, view_, keys_.subspan(first + i * chunk, sizes[i]), state_->seed,
+                         [&](std::span<const std::uint64_t> piece) { sorted.add(piece); });
+      });
+      for_each_range([&](std::size_t range, BuildScratch&) { place(range, late_[range]); });
+    }
+  }
+
+  // Gives free slots to the sorted keys of a range, and adds those that are late to a list.
+  void place(std::size_t range, KeyList<std::uint32_t>& to) {
+    std::array<std::uint32_t, BlockSort::kPageKeys> late;
+    const std::uint64_t first = first_block(range);
+    // Stores to blocks that are far away would fill the processor's queue.
+    for (std::uint64_t i = first; i < first_block(range + 1); ++i)
+      prefetch_block(state_->blocks()[i]);
+    sort_.for_each_page(range, [&](std::span<const std::uint32_t> keys) {
+      const std::size_t count =
+          kernels_.place_pairs(keys.data(), keys.size(), sort_.block_in_range().mask,
+                               state_->blocks() + first, free_ + first, late.data());
+      for (std::size_t n = 0; n < count; ++n) to.push(late[n]);
+    });
+  }
+
+  // Sorts the leavers of all ranges by their alternates and counts them there.
+  void sort_leavers() {
+    // Chunks of whole ranges.
+    const std::size_t chunk = chunk_keys(sort_.ranges());
+    std::vector<std::size_t> ends;
+    std::vector<std::size_t> sizes;
+    for (std::size_t range = 0; range < departed_.size(); ++range) {
+      const std::size_t size = departed_[range].leavers.size();
+      if (sizes.empty() || sizes.back() + size > chunk) {
+        sizes.push_back(0);
+        ends.push_back(range);
+      }
+      sizes.back() += size;
+      ends.back() = range + 1;
+    }
+    sort_.begin(sizes);
+    tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
+      BlockSort::Chunk sorted(sort_, i);
+      for (std::size_t range = i == 0 ? 0 : ends[i - 1]; range < ends[i]; ++range) {
+        departed_[range].leavers.for_each_part([&](auto keys) { sorted.add(keys); });
+        departed_[range].leavers.clear();
+      }
+    });
+    for_each_range([&](std::size_t range, BuildScratch&) { count_arrivals(range); });
+  }
+
+  // --- Ranges to blocks.
+
+  static std::uint8_t saturated(std::uint32_t count) {
+    return static_cast<std::uint8_t>(std::min(count, 255u));
+  }
+
+  void count_late(const KeyList<std::uint32_t>& late, std::size_t range, Counts& counts) const {
+    // Positions in a range have 32 bits.
+    constexpr std::uint64_t kMaxInRange = std::uint64_t{1} << 31;
+    if (late.size() > kMaxInRange) refuse_capacity(keys_, *state_);
+    std::fill_n(counts.begin(), blocks_of(range), 0u);
+    late.for_each_part([&, block = sort_.block_in_range()](auto keys) {
+      for (const std::uint32_t key : keys) ++counts[block(key)];
+    });
+  }
+
+  void count_own(std::size_t range) {
+    Counts counts;
+    count_late(late_[range], range, counts);
+    const std::uint64_t first = first_block(range);
+    const std::size_t blocks = blocks_of(range);
+    for (std::size_t i = 0; i < blocks; ++i) {
+      const auto free = static_cast<std::uint32_t>(std::popcount(free_[first + i]));
+      counts_[first + i] = saturated(counts[i] + kernels_.slots - free);
+    }
+  }
+
+  void count_arrivals(std::size_t range) {
+    const std::uint64_t first = first_block(range);
+    const auto block = sort_.block_in_range();
+    sort_.for_each_page(range, [&](auto keys) {
+      for (const std::uint32_t key : keys) {
+        std::uint8_t& count = counts_[first + block(key)];
+        count = saturated(count + 1u);
+      }
+    });
+  }
+
+  // Sorts the late keys of a range by block; calls visit(block, keys) for the blocks that have any.
+  template <typename Visit>
+  void by_block(const KeyList<std::uint32_t>& late, std::size_t range, BuildScratch& scratch,
+                const Visit& visit) {
+    if (late.size() == 0) return;
+    Counts ends;
+    count_late(late, range, ends);
+    std::uint32_t sum = 0;
+    const std::size_t blocks = blocks_of(range);
+    for (std::size_t i = 0; i < blocks; ++i) sum += std::exchange(ends[i], sum);
+    // Kernels read whole vectors, so beyond the last key. Ranges vary: some room for larger ones.
+    std::uint32_t* const sorted =
+        scratch.sorted.at_least(sum + sum / 16 + 4 * kMaxSettled, memory_);
+    late.for_each_part([&ends, sorted, block = sort_.block_in_range()](auto keys) {
+      for (const std::uint32_t key : keys) sorted[ends[block(key)]++] = key;
+    });
+    std::uint32_t begin = 0;
+    for (std::size_t i = 0; i < blocks; ++i) {
+      const std::uint32_t end = ends[i];
+      if (begin != end) visit(first_block(range) + i, std::span(sorted + begin, sorted + end));
+      begin = end;
+    }
+  }
+
+  BulkBlock block(std::uint64_t number, std::size_t range, BuildScratch& scratch) {
+    return {kernels_, view_.geometry, counts_, scratch.block, departed_[range], number};
+  }
+
+  void settle_own(std::size_t range, BuildScratch& scratch) {
+    by_block(late_[range], range, scratch, [&](std::uint64_t number, auto keys) {
+      block(number, range, scratch).settle_own(keys, state_->blocks()[number], free_[number]);
+    });
+  }
+
+  // Adds arrivals to the blocks of a range.
+  void add(std::size_t range, std::uint32_t price, BuildScratch& scratch) {
+    scratch.late.clear();
+    place(range, scratch.late);
+    by_block(scratch.late, range, scratch, [&](std::uint64_t number, auto keys) {
+      block(number, range, scratch).add(keys, price, state_->blocks()[number], free_[number]);
+    });
+  }
+
+  // --- What is left.
+
+  // Whether more are late than there would be if few keys had copies.
+  [[nodiscard]] bool are_many_late() const {
+    std::uint64_t all = 0;
+    for (const KeyList<std::uint32_t>& late : late_) all += late.size();
+    return all > keys_.size() / kUsuallyLate;
+  }
+
+  void refuse_all() {
+    std::fill_n(state_->blocks(), view_.geometry.blocks(), Block{});
+    std::ranges::fill(outcomes_, Outcome{});
+  }
+
+  // Whether the leavers are worth a round.
+  [[nodiscard]] bool are_many_leavers() const {
+    std::uint64_t all = 0;
+    for (const Departed& departed : departed_) all += departed.leavers.size();
+    return all > keys_.size() / kFew;
+  }
+
+  OwnedBlocks& state_;
+  const BlocksView view_;  // as the build began
+  const BuildKernels& kernels_;
+  KeySpan keys_;
+  std::span<Outcome> outcomes_;
+  BuildTasks& tasks_;
+  const bool gives_up_;  // as fill_in_bulk does
+  BulkRest rest_;
+  std::uint32_t shift_;
+  ScratchMemory memory_;
+  BlockSort sort_;                            // the keys of a slice, then the leavers of a round
+  std::vector<Departed> departed_;            // of each range
+  std::vector<KeyList<std::uint32_t>> late_;  // of each range
+  std::uint8_t* const counts_;                // keys of each block as last counted; 255: or more
+  std::uint64_t* const free_;                 // slots of each block
+};
+
+class OneThread final : public BuildTasks {
+  [[nodiscard]] bool are_on_one_thread() const override { return true; }
+  void for_each(std::size_t count, const Work& work) override {
+    for (std::size_t i = 0; i < count; ++i) work(i, scratch_);
+  }
+  BuildScratch scratch_;
+};
+
+Filter filled(OwnedBlocks state, KeySpan keys, std::span<Outcome> outcomes, BuildTasks& tasks,
+              bool gives_up) {
+  state->storage.populate();
+  BulkBuild(state, keys, outcomes, tasks, gives_up).run();
+  return FilterAccess::make(std::move(state));
+}
+
+}  // namespace
+
+Filter build_in_bulk(const Options& options, KeySpan keys, std::span<Outcome> outcomes,
+                     BuildTasks& tasks) {
+  check_optional_length("outcomes", outcomes.size(), keys.size());
+  const auto empty = [&] { return FilterAccess::take(Filter(options)); };
+  OwnedBlocks state = grown_for(empty(), keys.size());
+  const std::uint32_t growth = state->view.geometry.growth;
+  Filter built = filled(std::move(state), keys, outcomes, tasks, false);
+  if (growth == 0 || built.size() == keys.size()) return built;
+  // What was left out is copies, which are no reason to grow.
+  const std::uint64_t count = built.size();
+  state = empty();
+  if (doubled_for(*state, count).first.growth == growth) return built;
+  FilterAccess::take(std::move(built)) = nullptr;
+  state = grown_for(std::move(state), count);
+  OneThread again;  // what `tasks` keep is the first build's memory
+  return filled(std::move(state), keys, outcomes, again, false);
+}
+
+void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes) {
+  check_length("outcomes", outcomes.size(), keys.size());
+  OneThread tasks;
+  filter = filled(FilterAccess::take(std::move(filter)), keys, outcomes, tasks, true);
+}
+
+Filter Filter::build(const Options& options, KeySpan keys, std::span<Outcome> outcomes) {
+  OneThread tasks;
+  return build_in_bulk(options, keys, outcomes, tasks);
+}
+
+}}  // namespace nestline

@@ -1,0 +1,213 @@
+#include "lib/filters/filter/growth.h"
+
+#include <new>
+
+#include "lib/filters/filter/sizing.h"
+
+namespace nestline { inline namespace v0_3 {
+namespace {
+
+// An empty filter like `state`, from the same source, with this geometry and capacity.
+OwnedBlocks fresh(const Blocks& state, const Geometry& geometry, std::uint64_t capacity) {
+  Shape shape = state.shape();
+  shape.geometry = geometry;
+  shape.capacity = capacity;
+  return make_blocks(shape, state.storage.memory());
+}
+
+bool can_grow(int bits, const Geometry& geometry) {
+  return geometry.growth < max_growth(bits) && geometry.blocks() <= kMaxBlocks / 2;
+}
+
+std::span<const Block> blocks_of(const Blocks& state) {
+  return {state.view.blocks, static_cast<std::size_t>(state.view.geometry.blocks())};
+}
+
+template <typename Number>
+std::string difference(const char* what, const char* differ, Number into, Number other) {
+  std::string sentence = "filters can be merged only when they have ";
+  sentence.append(what).append("; these have ").append(differ).append(" ");
+  return sentence.append(std::to_string(into)).append(" and ").append(std::to_string(other));
+}
+
+[[noreturn]] void refuse_room(Outcome outcome) {
+  throw std::length_error(
+      outcome == Outcome::copies
+          ? "the filters cannot be merged: together they hold more copies of one key, or of keys "
+            "that look the same, than find place"
+          : "the filters cannot be merged: together they hold more keys than find room; they can "
+            "be when both have grown once more");
+}
+
+// Overwrites all blocks of `to` with those of `from`, and sets lock and version to 0.
+void copy_blocks(const Blocks& from, Blocks& to) {
+  Block* block = to.blocks();
+  for (const Block& source : blocks_of(from)) {
+    copy_shared<kBlockBytes>(source.bytes.data(), block->bytes.data());  // a reader may lock it
+    std::fill(block->bytes.begin() + kMarkByte + 1, block->bytes.end(), std::uint8_t{0});
+    ++block;
+  }
+}
+
+// The order in which fingerprints are added. by_block makes one pass over the memory, but spills
+// from the first blocks fill the last ones before their own turn: unions of up to 97.5 % of the
+// slots have always fitted, but few from 98.5 % on. by_slot (the first slots of all blocks, then
+// the second ones, and so on) fits as much as single inserts do, in one pass for each slot.
+enum class Order : std::uint8_t { by_block, by_slot };
+
+// Makes the union in the blocks of `made`, and counts the copies that are not in it. Any outcome
+// but stored means that a fingerprint found no room and the blocks are unusable.
+//
+// A copy that finds no room lacks it because of copies where there are nearly as many as a bucket
+// has slots, or with Copies::most nearly as many as there can be. by_slot decides that, when
+// nothing more can be tried. Among blocks full of copies each search takes 10 to 50 us, and most
+// find nothing: once many copies were left out, those that need a search are left out without one.
+constexpr std::uint64_t kManySearches = 4096;
+Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copies, Blocks& made) {
+  copy_blocks(into, made);
+  const std::uint64_t keys = into.size + other.size;
+  made.size = keys;
+  const auto from = blocks_of(other);
+  // All marks first: a key that is away in `other` stays away, so its home's mark must cover it.
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::uint8_t& mark = made.blocks()[i].bytes[kMarkByte];
+    mark = std::max(mark, from[i].bytes[kMarkByte]);
+  }
+  return visit_layout(made.bits, [&](auto layout) {
+    using L = decltype(layout);
+    Table<L, NoLocks> table(made.blocks(), made.view.geometry, *made.kernels);
+    const std::size_t all = from.size() * L::kSlots;
+    for (std::size_t i = 0; i < all; ++i) {
+      const std::size_t block = order == Order::by_block ? i / L::kSlots : i % from.size();
+      const auto slot =
+          static_cast<std::uint32_t>(order == Order::by_block ? i % L::kSlots : i / from.size());
+      const std::uint32_t fingerprint = L::get(from[block], slot);
+      if (fingerprint == 0) continue;
+      const std::uint32_t phase = L::phase_at(fingerprint, slot);
+      const Place place{block, L::bucket(fingerprint, phase), fingerprint, phase};
+      const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kLanes;
+      const auto is_crowded = [&] {
+        return order == Order::by_slot && table.count(place) + 1 >= crowd;
+      };
+      const auto has_way = [&](const Place& to) {
+        return bool{made.kernels->find_free_way(made.blocks()[to.block], to)};
+      };
+      const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
+                              !has_way(place) && !has_way(moved(made.view.geometry, place));
+      Outcome outcome = is_in_vain ? Outcome::copies : *table.insert(place);
+      if (outcome == Outcome::stored) continue;
+      if (is_crowded()) outcome = Outcome::copies;
+      if (outcome == Outcome::full || copies == Copies::all) return outcome;
+      --made.size;
+    }
+    return Outcome::stored;
+  });
+}
+
+}  // namespace
+
+OwnedBlocks grown(const Blocks& state) {
+  const Geometry& geometry = state.view.geometry;
+  if (!can_grow(state.bits, geometry)) return nullptr;
+  const Geometry doubled{geometry.base_blocks, geometry.growth + 1};
+  auto made = fresh(state, doubled, grown_capacity(state.bits, doubled, state.capacity));
+  const auto from = blocks_of(state);
+  state.kernels->split()(from.data(), from.size(), geometry.growth, made->blocks());
+  made->size = state.size;
+  return made;
+}
+
+std::pair<Geometry, std::uint64_t> doubled_for(const Blocks& empty, std::uint64_t keys) {
+  Geometry geometry = empty.view.geometry;
+  std::uint64_t capacity = empty.capacity;
+  while (capacity < std::min(keys, empty.max_capacity) && can_grow(empty.bits, geometry)) {
+    ++geometry.growth;
+    capacity = grown_capacity(empty.bits, geometry, capacity);
+  }
+  return {geometry, capacity};
+}
+
+OwnedBlocks grown_for(OwnedBlocks empty, std::uint64_t keys) {
+  const auto [geometry, capacity] = doubled_for(*empty, keys);
+  return geometry.growth == empty->view.geometry.growth ? std::move(empty)
+                                                        : fresh(*empty, geometry, capacity);
+}
+
+OwnedBlocks grown_if_possible(const Blocks& state) noexcept {
+  try {
+    if (auto doubled = grown(state)) return doubled;
+  } catch (const std::bad_alloc&) {
+  }
+  state.patience.begin();
+  return nullptr;
+}
+
+bool try_to_grow(OwnedBlocks& state, std::uint64_t keys) noexcept {
+  if (state->patience.waits(keys)) return false;
+  auto doubled = grown_if_possible(*state);
+  if (!doubled) return false;
+  state = std::move(doubled);
+  return true;
+}
+
+bool can_merge(const Shape& into, const Shape& other, std::string* why) {
+  const Geometry& a = into.geometry;
+  const Geometry& b = other.geometry;
+  const bool alike = into.bits == other.bits && into.seed == other.seed &&
+                     a.base_blocks == b.base_blocks && a.growth == b.growth;
+  if (alike || why == nullptr) return alike;
+  if (into.bits != other.bits) {
+    *why = difference("fingerprints of the same width", "bits", into.bits, other.bits);
+  } else if (into.seed != other.seed) {
+    *why = difference("the same seed", "the seeds", into.seed, other.seed);
+  } else if (a.base_blocks != b.base_blocks) {
+    *why = difference("begun with the same number of blocks", "begun with", a.base_blocks,
+                      b.base_blocks);
+  } else {
+    *why =
+        difference("doubled equally often (grow the smaller one)", "doubled", a.growth, b.growth);
+  }
+  return false;
+}
+
+OwnedBlocks merged(const Blocks& into, const Blocks& other, Copies copies,
+                   std::uint64_t& left_out) {
+  std::string why;
+  if (!can_merge(into.shape(), other.shape(), &why)) throw std::invalid_argument(why);
+  const std::uint64_t keys = into.size + other.size;
+  auto made = empty_copy(into);
+  Outcome outcome = unite(into, other, Order::by_block, copies, *made);
+  // More copies than there are slots for do not fit in any order.
+  if (outcome == Outcome::full) outcome = unite(into, other, Order::by_slot, copies, *made);
+  if (outcome != Outcome::stored) refuse_room(outcome);
+  left_out = keys - made->size;
+  return made;
+}
+
+OwnedBlocks empty_copy(const Blocks& state) {
+  return make_blocks(state.shape(), state.storage.memory());
+}
+
+OwnedBlocks full_copy(const Blocks& state) {
+  auto made = empty_copy(state);
+  copy_blocks(state, *made);
+  made->size = state.size;
+  return made;
+}
+
+OwnedBlocks ready_for_copy(const Shape& shape, std::pmr::memory_resource* memory) {
+  auto made = make_blocks(shape, memory);
+  made->storage.touch();
+  return made;
+}
+
+bool copy_into(const Blocks& state, Blocks& to) noexcept {
+  if (!can_merge(state.shape(), to.shape(), nullptr)) return false;
+  copy_blocks(state, to);
+  to.size = state.size;
+  to.capacity = state.capacity;
+  to.max_capacity = state.max_capacity;
+  return true;
+}
+
+}}  // namespace nestline

@@ -1,0 +1,116 @@
+// What a Maplet is made of: the state of a ConcurrentFilter, with its sections, exchanges, counting
+// and growth, and operations on pairs.
+#ifndef NESTLINE_LIB_FILTERS_MAPLET_MAPLET_STATE_H_
+#define NESTLINE_LIB_FILTERS_MAPLET_MAPLET_STATE_H_
+
+#include "lib/filters/concurrent/concurrent_state.h"
+#include "lib/filters/filter/key_chunks.h"
+#include "nestline/maplet.h"
+
+namespace nestline { inline namespace v0_3 {
+
+static_assert(Maplet::kMaxValue == MapletLayout::kValueMask);
+static_assert(Maplet::kMaxCandidates == MapletLayout::kMaxCopies);
+
+// The table that works on a maplet's blocks.
+template <class Locks>
+Table<MapletLayout, Locks> maplet_table(const Blocks& state, Locks locks = Locks()) {
+  return {state.blocks(), state.view.geometry, *state.kernels, locks};
+}
+
+struct Maplet::State : ConcurrentFilter::State {
+  explicit State(OwnedBlocks&& table) : ConcurrentFilter::State(std::move(table)) {}
+  const MapletKernels& kernels = maplet_kernels();
+};
+
+struct MapletAccess {
+  static Maplet make(OwnedBlocks table) {
+    return Maplet(std::make_unique<Maplet::State>(std::move(table)));
+  }
+  static const Maplet::State& state(const Maplet& maplet) { return *maplet.state_; }
+  // The table, for whoever alone has the maplet.
+  static OwnedBlocks release(Maplet&& maplet) {
+    const Maplet own = std::move(maplet);
+    return own.state_->release();
+  }
+};
+
+// The candidates of the key with this hash, into the front of `values`.
+std::size_t find_hash(const Maplet::State& state, std::uint64_t hash,
+                      std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept;
+// Adds a pair; pauses the other writers or grows the maplet if it has to.
+Inserted insert_pair(Maplet::State& state, std::uint64_t hash, std::uint64_t value) noexcept;
+
+// Batches of lookups: group after group of keys, and the lists that they fill.
+
+// The lists of Maplet::find.
+class CandidateLists {
+ public:
+  CandidateLists(std::size_t keys, std::vector<std::uint32_t>& first,
+                 std::vector<std::uint64_t>& values)
+      : first_(first), values_(values) {
+    if (keys > std::numeric_limits<std::uint32_t>::max() / Maplet::kMaxCandidates) {
+      throw std::invalid_argument(
+          "a batch has at most 2^28 - 1 keys: its candidates are counted in 32 bits");
+    }
+    first_.resize(keys + 1);
+    values_.clear();
+  }
+
+  // The candidates of the next keys: how many each has, and all of them in order.
+  void add(std::span<const std::uint8_t> counts, std::span<const std::uint64_t> values) {
+    auto sum = static_cast<std::uint32_t>(values_.size());
+    for (const std::uint8_t count : counts) {
+      first_[at_++] = sum;
+      sum += count;
+    }
+    values_.insert(values_.end(), values.begin(), values.end());
+  }
+
+  std::size_t finish() {
+    first_.back() = static_cast<std::uint32_t>(values_.size());
+    return values_.size();
+  }
+
+ private:
+  std::vector<std::uint32_t>& first_;
+  std::vector<std::uint64_t>& values_;
+  std::size_t at_ = 0;
+};
+
+// Answers a chunk of keys on blocks that stay where they are meanwhile: the homes of each group are
+// on their way to the cache while the group before is answered. find_busy(inputs, i, span) answers
+// key i of the chunk where a writer was at its blocks, and returns how many candidates there are.
+template <typename FindBusy>
+void find_chunk(const MapletKernels& kernels, const BlocksView& view, const Inputs& inputs,
+                CandidateLists& lists, FindBusy&& find_busy) {
+  MapletGroup groups[2];
+  const auto locate = [&](std::size_t at) {
+    if (at >= inputs.count) return;
+    const Inputs group = inputs.from(at).first(kMaxLocated);
+    kernels.locate(view, group.keys, group.count, group.kind, groups[at / kMaxLocated % 2]);
+  };
+  constexpr std::size_t kMax = Maplet::kMaxCandidates;
+  std::array<std::uint8_t, kMaxLocated> counts;
+  std::array<std::uint64_t, kMaxLocated * kMax> values;
+  locate(0);
+  for (std::size_t at = 0; at < inputs.count; at += kMaxLocated) {
+    locate(at + kMaxLocated);
+    MapletGroup& group = groups[at / kMaxLocated % 2];
+    std::size_t total = kernels.find_batch(view, group, counts.data(), values.data());
+    if (total == MapletKernels::kBusy) {
+      total = 0;
+      for (std::size_t i = 0; i < group.count; ++i) {
+        const std::span<std::uint64_t, kMax> room(values.data() + total, kMax);
+        const std::size_t count = find_busy(inputs, at + i, room);
+        counts[i] = static_cast<std::uint8_t>(count);
+        total += count;
+      }
+    }
+    lists.add(std::span(counts).first(group.count), std::span(values).first(total));
+  }
+}
+
+}}  // namespace nestline
+
+#endif  // NESTLINE_LIB_FILTERS_MAPLET_MAPLET_STATE_H_

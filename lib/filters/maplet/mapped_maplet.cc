@@ -1,0 +1,79 @@
+// A maplet on a mapped file. Its lookups need neither locks nor sections. A filter answers "maybe"
+// for a damaged section; a maplet has no such answer, and throws.
+#include "lib/filters/file/mapped.h"
+#include "lib/filters/maplet/maplet_state.h"
+
+namespace nestline { inline namespace v0_3 {
+
+struct MappedMaplet::State : Mapped {
+  using Mapped::Mapped;
+
+  std::size_t find(std::uint64_t hash,
+                   std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
+    check(hash);
+    const std::size_t count = kernels.find(blocks.view, hash, values.data());
+    if (count == MapletKernels::kBusy) refuse_lock();
+    return count;
+  }
+
+  // Nobody locks a mapped block, so the bytes were wrong when they were written.
+  [[noreturn]] void refuse_lock() const {
+    throw FormatError(blocks.path.string(), kHeaderBytes,
+                      "a block's lock is not 0; the file was not written by nestline, build it "
+                      "again");
+  }
+
+  // Throws FormatError unless the sections that this key needs are good.
+  void check(std::uint64_t hash) const {
+    if (all_good()) return;
+    const Place home = home_of<MapletLayout>(blocks.view.geometry, hash);
+    if (!all_read(home, [&](std::uint64_t block) { return is_good(block); })) throw *damage();
+  }
+
+  const MapletKernels& kernels = maplet_kernels();
+};
+
+MappedMaplet::MappedMaplet(internal::OwnedState<State> state) noexcept : state_(std::move(state)) {}
+MappedMaplet::MappedMaplet(MappedMaplet&& other) noexcept = default;
+MappedMaplet& MappedMaplet::operator=(MappedMaplet&& other) noexcept = default;
+MappedMaplet::~MappedMaplet() = default;
+
+MappedMaplet MappedMaplet::open(const std::filesystem::path& path, Verify verify) {
+  return MappedMaplet(std::make_unique<State>(path, Kind::maplet, verify));
+}
+
+MappedMaplet MappedMaplet::view(std::span<const std::byte> bytes, Verify verify) {
+  return MappedMaplet(std::make_unique<State>(bytes, Kind::maplet, verify));
+}
+
+void MappedMaplet::verify() const { state_->verify(); }
+std::optional<FormatError> MappedMaplet::damage() const { return state_->damage(); }
+
+std::size_t MappedMaplet::find(Key key,
+                               std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
+  return state_->find(state_->blocks.hasher()(key).value, values);
+}
+
+std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
+                               std::vector<std::uint64_t>& values) const {
+  const State& state = *state_;
+  CandidateLists lists(keys.size(), first, values);
+  for (KeyChunks chunks(keys, seed()); chunks.next();) {
+    const Inputs& inputs = chunks.inputs();
+    for (std::size_t i = 0; i < inputs.count && !state.all_good(); ++i) {
+      state.check(inputs.hash(i, state.blocks.view.secrets));
+    }
+    find_chunk(state.kernels, state.blocks.view, inputs, lists,
+               [&](const Inputs&, std::size_t, auto) -> std::size_t { state.refuse_lock(); });
+  }
+  return lists.finish();
+}
+
+std::uint64_t MappedMaplet::size() const noexcept { return state_->blocks.size; }
+std::uint64_t MappedMaplet::capacity() const noexcept { return state_->blocks.capacity; }
+std::uint64_t MappedMaplet::seed() const noexcept { return state_->blocks.seed; }
+std::size_t MappedMaplet::memory_bytes() const noexcept {
+  return state_->blocks.view.geometry.blocks() * kBlockBytes;
+}
+
+}}  // namespace nestline

@@ -1,0 +1,60 @@
+// Runs a test once for every instruction set that was compiled in and that this machine has.
+#ifndef NESTLINE_TESTS_ENGINE_KERNELS_EACH_TARGET_H_
+#define NESTLINE_TESTS_ENGINE_KERNELS_EACH_TARGET_H_
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <random>
+
+#include "lib/engine/kernels/build_kernels.h"
+#include "lib/engine/kernels/targets.h"
+
+namespace nestline::test {
+
+// While it lives, kernels_for returns the table of this target.
+class ForcedTarget {
+ public:
+  explicit ForcedTarget(std::int64_t target) { force_target(target); }
+  ~ForcedTarget() { force_target(0); }
+  ForcedTarget(const ForcedTarget&) = delete;
+  ForcedTarget& operator=(const ForcedTarget&) = delete;
+};
+
+// A key's fingerprint, and its phase << 16.
+template <class L>
+std::uint32_t random_pair(std::mt19937_64& random) {
+  const auto rest = static_cast<std::uint32_t>(random());
+  return L::fingerprint_of(rest) | L::phase_of(rest) << 16;
+}
+
+template <typename Test>
+void for_each_target(Test&& test) {
+  const std::vector<std::int64_t> targets = usable_targets();
+  ASSERT_FALSE(targets.empty());
+  for (const std::int64_t target : targets) {
+    SCOPED_TRACE(hwy::TargetName(target));
+    const ForcedTarget forced(target);
+    test(target);
+  }
+}
+
+// The same with the kernels for a layout, and those for builds.
+template <class L, typename Test>
+void for_each_kernels(Test&& test) {
+  for_each_target([&](std::int64_t) {
+    if constexpr (L::kExpires) {
+      test(expiring_kernels(L::kNumber));
+    } else {
+      test(filter_kernels(L::kNumber));
+    }
+  });
+}
+template <class L, typename Test>
+void for_each_builds(Test&& test) {
+  for_each_target([&](std::int64_t) { test(build_kernels(L::kNumber)); });
+}
+
+}  // namespace nestline::test
+
+#endif  // NESTLINE_TESTS_ENGINE_KERNELS_EACH_TARGET_H_

@@ -1,0 +1,596 @@
+// Every kernel, on every target that this machine can run, against its definition in layout.h and
+// geometry.h, on random blocks and on edge cases: empty, full, all slots equal. Layouts of expiring
+// filters are here as well; what only they have is in
+// tests/filters/expiring/expiring_kernels_test.cc.
+#include "lib/engine/kernels/kernels.h"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cstdlib>
+#include <queue>
+
+#include "lib/engine/kernels/build_kernels.h"
+#include "lib/engine/table/table.h"
+#include "tests/engine/kernels/each_target.h"
+
+namespace nestline::test { namespace {
+
+template <class L>
+std::uint32_t random_fingerprint(std::mt19937_64& random) {
+  return L::fingerprint_of(static_cast<std::uint32_t>(random()));
+}
+
+// Puts a fingerprint into a slot, in an expiring filter with any death.
+template <class L>
+void set_slot(Block& block, std::uint32_t slot, std::uint32_t fingerprint,
+              std::mt19937_64& random) {
+  if constexpr (L::kExpires) {
+    L::set(block, slot, fingerprint, static_cast<std::uint32_t>(random() & 15));
+  } else {
+    L::set(block, slot, fingerprint);
+  }
+}
+
+// Blocks to try: empty, full of one fingerprint, full of different ones, and partly filled, all
+// with marks of any size and, after the mark, bits that must not matter.
+template <class L>
+std::vector<Block> sample_blocks() {
+  std::mt19937_64 random(L::kBits);
+  std::vector<Block> blocks(2);
+  std::memset(blocks[1].bytes.data() + kMarkByte, 0xff, 4);
+  for (const std::uint32_t f : {1u, 0x80u, 0xffu}) {
+    Block block{};
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) set_slot<L>(block, s, f, random);
+    blocks.push_back(block);
+  }
+  for (int i = 0; i < 200; ++i) {
+    Block block{};
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      if (i < 20 || static_cast<int>(random() % 200) < i) {
+        set_slot<L>(block, s, random_fingerprint<L>(random), random);
+      }
+    }
+    for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) {
+      block.bytes[b] = static_cast<std::uint8_t>(random());
+    }
+    blocks.push_back(block);
+  }
+  return blocks;
+}
+
+template <class L>
+std::uint64_t slots_where(const Block& block, auto&& condition) {
+  std::uint64_t slots = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    slots |= std::uint64_t{condition(L::get(block, s))} << s;
+  }
+  return slots;
+}
+
+// The length of the shortest displacement, by a plain search forward from the bucket; 0 if none.
+template <class L>
+std::uint32_t shortest_displacement(const Block& block, std::uint64_t bucket, std::uint64_t goals) {
+  std::vector<std::uint32_t> distance(L::kSlots, 0);
+  std::queue<std::uint32_t> queue;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    if ((bucket >> s & 1) != 0 && (goals >> s & 1) == 0) {
+      distance[s] = 1;
+      queue.push(s);
+    }
+  }
+  while (!queue.empty()) {
+    const std::uint32_t s = queue.front();
+    queue.pop();
+    const std::uint32_t f = L::get(block, s);
+    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
+      const std::uint32_t next = L::slot(f, L::phase_at(f, s), lane);
+      if ((goals >> next & 1) != 0) return distance[s] + 1;
+      if (distance[next] == 0) {
+        distance[next] = distance[s] + 1;
+        queue.push(next);
+      }
+    }
+  }
+  return 0;
+}
+
+// NESTLINE_EXPECTED_TARGET names the instruction set that must be used. A test that falls back to
+// another one would show nothing about it.
+TEST(Kernels, BestTargetIsTheExpectedOne) {
+  const char* const expected = std::getenv("NESTLINE_EXPECTED_TARGET");
+  if (expected == nullptr) GTEST_SKIP() << "NESTLINE_EXPECTED_TARGET is not set";
+  EXPECT_STREQ(hwy::TargetName(kernels_for(8).target), expected);
+}
+
+template <class Layout>
+class KernelsTest : public testing::Test {};
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
+                               FilterLayout<16>, ExpiringLayout<8>, ExpiringLayout<12>>;
+TYPED_TEST_SUITE(KernelsTest, Layouts);
+
+// Of kernels that expiring filters do not have.
+template <class Layout>
+class FilterKernelsTest : public testing::Test {};
+using FilterLayouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>,
+                                     FilterLayout<12>, FilterLayout<16>>;
+TYPED_TEST_SUITE(FilterKernelsTest, FilterLayouts);
+
+TYPED_TEST(KernelsTest, TableIsTheForcedTargets) {
+  for_each_target(
+      [](std::int64_t target) { EXPECT_EQ(kernels_for(TypeParam::kNumber).target, target); });
+}
+
+TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
+  using L = TypeParam;
+  for_each_kernels<L>([](const auto& kernels) {
+    std::mt19937_64 random(1);
+    for (const Block& block : sample_blocks<L>()) {
+      EXPECT_EQ(kernels.free_slots(block),
+                slots_where<L>(block, [](std::uint32_t f) { return f == 0; }));
+      std::vector<std::uint32_t> wanted = {1, 0x80, 0xff, random_fingerprint<L>(random)};
+      for (std::uint32_t s = 0; s < L::kSlots; s += 3) wanted.push_back(L::get(block, s));
+      for (std::uint32_t f : wanted) {
+        if (f == 0) continue;
+        // Near misses differ in the high bits only.
+        for (const std::uint32_t near : {f, (f ^ 0x100) & ((1u << L::kBits) - 1)}) {
+          if ((near & 0xff) == 0) continue;
+          EXPECT_EQ(kernels.match(block, near),
+                    slots_where<L>(block, [&](std::uint32_t g) { return g == near; }));
+        }
+      }
+    }
+  });
+}
+
+// Phases, and the slots of some classes.
+TYPED_TEST(KernelsTest, RanksOfResidents) {
+  using L = TypeParam;
+  for_each_kernels<L>([](const auto& kernels) {
+    for (const Block& block : sample_blocks<L>()) {
+      Ranks ranks;
+      kernels.rank(block, ranks);
+      const std::uint32_t mark = block.mark();
+      EXPECT_GT(ranks.below, mark);
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        const std::uint32_t f = L::get(block, s);
+        if (f != 0) {
+          EXPECT_EQ(ranks.template phase<L>(s), L::phase_at(f, s));
+        }
+      }
+      const auto between = [&](std::uint32_t from, std::uint32_t below) {
+        return slots_where<L>(block, [&](std::uint32_t f) {
+          return f != 0 && spill_class(f) >= from && spill_class(f) < below;
+        });
+      };
+      EXPECT_EQ(ranks.free, kernels.free_slots(block));
+      EXPECT_EQ(ranks.covered, between(0, mark));
+      EXPECT_EQ(ranks.next, between(mark, ranks.below));
+      for (const std::uint32_t from : {0u, mark, std::min(ranks.below, 255u), kSpillClasses - 1}) {
+        for (const std::uint32_t width : {1u, 8u, 255u, 300u}) {
+          EXPECT_EQ(kernels.of_classes(block, from, from + width), between(from, from + width));
+        }
+      }
+    }
+  });
+}
+
+TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
+  using L = TypeParam;
+  for_each_kernels<L>([](const auto& kernels) {
+    std::mt19937_64 random(7);
+    std::vector<Block> blocks = sample_blocks<L>();
+    for (Block& block : blocks) {
+      if (random() % 2 == 0) block.bytes[kMarkByte] = 0;
+      if (random() % 4 != 0) continue;
+      // Only one free slot, which hardly anybody can move to.
+      const auto free = static_cast<std::uint32_t>(random() % L::kSlots);
+      L::set(block, free, 0);
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        for (int tries = 0; s != free && tries < 50; ++tries) {
+          set_slot<L>(block, s, random_fingerprint<L>(random), random);
+          if ((bucket_at<L>(block, s) >> free & 1) == 0) break;
+        }
+      }
+    }
+    int hopeless = 0;
+    for (const Geometry geometry : {Geometry{1, 0}, Geometry{50, 2}, Geometry{199, 0}}) {
+      for (std::uint64_t number = 0; number < geometry.blocks(); ++number) {
+        const Block& block = blocks[number];
+        Ranks ranks;
+        kernels.rank(block, ranks);
+        std::uint64_t all = random() & random() & L::kAllSlots & ~ranks.free;
+        const std::uint64_t slots = all;
+        Leavers leavers;
+        const std::uint32_t newcomer = random_fingerprint<L>(random);
+        const auto phase = static_cast<std::uint32_t>(random() % L::kSlotsPerLane);
+        if (random() % 2 == 0) {
+          leavers.target[Ranks::kNobody] = moved(geometry, {number, 0, newcomer, phase});
+          leavers.all = std::uint64_t{1} << Ranks::kNobody;
+          all |= leavers.all;
+        }
+        kernels.leavers({blocks.data(), geometry, block, number, ranks}, slots, leavers);
+        EXPECT_EQ(leavers.all, all);
+        EXPECT_EQ((leavers.away | leavers.open | leavers.direct) & ~all, 0u);
+        for (std::uint64_t rest = all; rest != 0; rest &= rest - 1) {
+          const std::uint32_t s = first_slot(rest);
+          const std::uint32_t f = s == Ranks::kNobody ? newcomer : L::get(block, s);
+          const std::uint32_t p = s == Ranks::kNobody ? phase : L::phase_at(f, s);
+          const Place away = moved(geometry, {number, L::bucket(f, p), f, p});
+          EXPECT_EQ(leavers.target[s].block, away.block);
+          EXPECT_EQ(leavers.target[s].fingerprint, f);
+          EXPECT_EQ(leavers.target[s].phase, p);
+          EXPECT_EQ(leavers.away >> s & 1, away.block != number ? 1u : 0u);
+          const Block& other = blocks[away.block];
+          const std::uint64_t free = kernels.free_slots(other);
+          EXPECT_EQ(leavers.free[s], free);
+          bool open = away.block != number && free != 0;
+          EXPECT_EQ(leavers.direct >> s & 1, open && (free & away.bucket) != 0 ? 1u : 0u);
+          if (open) {
+            EXPECT_EQ(leavers.target[s].bucket, away.bucket);
+            if ((free & away.bucket) == 0 && other.mark() != 0) {
+              open = false;
+              for (std::uint32_t t = 0; t < L::kSlots; ++t) {
+                open |= L::get(other, t) != 0 && (bucket_at<L>(other, t) & free) != 0;
+              }
+              hopeless += !open;
+            }
+          }
+          EXPECT_EQ(leavers.open >> s & 1, open ? 1u : 0u);
+        }
+      }
+    }
+    EXPECT_GT(hopeless, 0);
+  });
+}
+
+// Whether each step of a way is possible in the block, from the bucket to one of the goals.
+template <class L>
+void expect_valid(const Block& block, std::uint64_t bucket, std::uint64_t goals, Way way) {
+  const std::uint32_t last = way.steps() - 1;
+  EXPECT_NE(bucket >> way.step(0) & 1, 0u);
+  EXPECT_NE(goals >> way.step(last) & 1, 0u);
+  for (std::uint32_t i = 0; i < last; ++i) {
+    const std::uint32_t s = way.step(i);
+    EXPECT_EQ(goals >> s & 1, 0u);
+    EXPECT_NE(bucket_at<L>(block, s) >> way.step(i + 1) & 1, 0u);
+  }
+}
+
+// The number of steps of the shortest way, or 0 where it is too long to be found.
+template <class L>
+std::uint32_t expected_steps(const Block& block, std::uint64_t bucket, std::uint64_t goals) {
+  if ((goals & bucket) != 0) return 1;
+  const std::uint32_t shortest = shortest_displacement<L>(block, bucket, goals);
+  return shortest <= Way::kMaxSteps ? shortest : 0;
+}
+
+TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
+  using L = TypeParam;
+  for_each_kernels<L>([](const auto& kernels) {
+    std::mt19937_64 random(2);
+    int found = 0;
+    int none = 0;
+    for (const Block& block : sample_blocks<L>()) {
+      const std::uint64_t free = kernels.free_slots(block);
+      Ranks ranks;
+      kernels.rank(block, ranks);
+      for (int i = 0; i < 20; ++i) {
+        const std::uint32_t newcomer = random_fingerprint<L>(random);
+        const std::uint64_t bucket =
+            L::bucket(newcomer, static_cast<std::uint32_t>(random() % L::kSlotsPerLane));
+        // Sometimes a taken slot is a goal as well, as it is when its resident will leave.
+        const std::uint64_t goals =
+            free | (i % 2 == 0 ? 0 : std::uint64_t{1} << random() % L::kSlots);
+        const Way way = kernels.find_way(block, ranks, bucket, goals);
+        EXPECT_EQ(way.steps(), expected_steps<L>(block, bucket, goals));
+        ++(way ? found : none);
+        if (way) expect_valid<L>(block, bucket, goals, way);
+      }
+    }
+    EXPECT_GT(found, 1000);
+    EXPECT_GT(none, 200);
+  });
+}
+
+// Ways to free slots, in blocks with and without a mark, and what walking them does.
+TYPED_TEST(KernelsTest, WalkedWaysAreShortest) {
+  using L = TypeParam;
+  for_each_kernels<L>([](const auto& kernels) {
+    std::mt19937_64 random(6);
+    int walked = 0;
+    int refused = 0;
+    for (Block block : sample_blocks<L>()) {
+      for (int i = 0; i < 40; ++i) {
+        block.bytes[kMarkByte] = static_cast<std::uint8_t>(i % 2 == 0 ? 0 : random() % 256);
+        const std::uint32_t fingerprint = random_fingerprint<L>(random);
+        const auto phase = static_cast<std::uint32_t>(random() % L::kSlotsPerLane);
+        const std::uint64_t bucket = L::bucket(fingerprint, phase);
+        const std::uint64_t free = kernels.free_slots(block);
+        const Way way = kernels.find_free_way(block, {0, 0, fingerprint, phase});
+        EXPECT_EQ(way.steps(), free == 0 ? 0 : expected_steps<L>(block, bucket, free));
+        EXPECT_FALSE(way && !is_open<L>(block, way));
+        Block expected = block;
+        if (way) {
+          expect_valid<L>(block, bucket, free, way);
+          walk<L>(expected, way, fingerprint);
+          // Whoever has moved has kept its value.
+          for (std::uint32_t step = 1; step < way.steps(); ++step) {
+            EXPECT_EQ(L::value(expected, way.step(step)), L::value(block, way.step(step - 1)));
+          }
+          EXPECT_EQ(kernels.free_slots(expected),
+                    free & ~(std::uint64_t{1} << way.step(way.steps() - 1)));
+          EXPECT_EQ(L::get(expected, way.step(0)), fingerprint);
+          EXPECT_FALSE(is_open<L>(expected, way));
+        }
+        block = expected;
+        ++(way ? walked : refused);
+      }
+    }
+    EXPECT_GT(walked, 1000);
+    EXPECT_GT(refused, 1000);
+  });
+}
+
+// What a table does until it is full, and what it does with erases in between, leaves the same
+// blocks on every target.
+TYPED_TEST(FilterKernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
+  using L = TypeParam;
+  constexpr Geometry kGeometry{64, 0};
+  std::vector<Block> first;
+  for_each_target([&](std::int64_t) {
+    std::vector<Block> blocks(kGeometry.blocks());
+    Table<L, NoLocks> table(blocks.data(), kGeometry, kernels_for(L::kNumber));
+    std::mt19937_64 random(9);
+    std::vector<Place> places(3 * kGeometry.blocks() * L::kSlots);
+    for (Place& place : places) place = home_of<L>(kGeometry, random());
+    int full = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      full += table.insert(places[i]) == Outcome::full;
+      if (i % 3 == 0) table.erase(places[i / 2]);
+    }
+    EXPECT_GT(full, 0);
+    if (first.empty()) first = blocks;
+    for (std::size_t b = 0; b < blocks.size(); ++b) ASSERT_EQ(blocks[b].bytes, first[b].bytes);
+  });
+}
+
+// Locating and finding, at many numbers of keys, for filters of one block, few, many, and more than
+// 2^32 (located only), before and after growth.
+TYPED_TEST(KernelsTest, LocateBatch) {
+  using L = TypeParam;
+  for_each_kernels<L>([](const auto& kernels) {
+    std::mt19937_64 random(3);
+    const MixSecrets secrets = derive_secrets(77);
+    std::vector<std::uint64_t> keys(kMaxLocated + 1);
+    for (std::uint64_t& key : keys) key = random();
+    keys[1] = 0;
+    keys[2] = ~std::uint64_t{0};
+    for (const std::uint64_t bases :
+         {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{61}, std::uint64_t{1} << 20,
+          (std::uint64_t{1} << 32) - 1, std::uint64_t{1} << 32, (std::uint64_t{1} << 40) - 7}) {
+      for (const std::uint32_t growth : {0u, 1u, 5u}) {
+        if (L::kExpires && growth != 0) continue;
+        const BlocksView view = {nullptr, {bases, growth}, secrets};
+        for (const std::size_t count : {0u, 1u, 7u, 8u, 63u, 64u}) {
+          for (const std::size_t shift : {0u, 1u}) {
+            for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
+              std::vector<Place> places(count);
+              kernels.locate_batch(view, keys.data() + shift, count, input, places.data());
+              for (std::size_t i = 0; i < count; ++i) {
+                const std::uint64_t key = keys[i + shift];
+                const Place expected = home_of<L>(
+                    view.geometry, input == InputKind::hashes ? key : mix_integer(key, secrets));
+                ASSERT_EQ(places[i].block, expected.block);
+                ASSERT_EQ(places[i].bucket, expected.bucket);
+                ASSERT_EQ(places[i].fingerprint, expected.fingerprint);
+                ASSERT_EQ(places[i].phase, expected.phase);
+              }
+              if constexpr (L::kExpires) continue;
+              std::vector<std::uint64_t> numbers(kMaxLocated);
+              build_kernels(L::kBits).locate_pairs(view, keys.data() + shift, count, input,
+                                                   numbers.data());
+              for (std::size_t i = 0; i < count; ++i) {
+                ASSERT_EQ(numbers[i],
+                          located(places[i].block, places[i].fingerprint | places[i].phase << 16));
+              }
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+TEST(Kernels, BitsToBytesAndPositions) {
+  for_each_target([](std::int64_t) {
+    const FilterKernels& kernels = filter_kernels(8);
+    std::mt19937_64 random(9);
+    for (const std::size_t count : {0u, 1u, 5u, 63u, 64u, 65u, 128u, 191u, 1000u}) {
+      for (const int density : {0, 1, 2, 5}) {  // of 6 bits
+        std::vector<std::uint64_t> bitmap((count + 63) / 64 + 1, ~std::uint64_t{0});
+        std::vector<std::uint32_t> selection(count);
+        for (std::size_t i = 0; i < count; ++i) {
+          selection[i] = static_cast<std::uint32_t>(7 * i + 3);
+          if (static_cast<int>(random() % 6) >= density) {
+            bitmap[i / 64] &= ~(std::uint64_t{1} << i % 64);
+          }
+        }
+        if (count % 64 != 0) bitmap[count / 64] &= (std::uint64_t{1} << count % 64) - 1;
+        std::vector<std::uint8_t> bytes(count + 1, 99);
+        std::vector<std::uint32_t> expected;
+        std::vector<std::uint32_t> selected;
+        const std::size_t total = kernels.bits_to_bytes(bitmap.data(), count, bytes.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          const bool set = (bitmap[i / 64] >> i % 64 & 1) != 0;
+          ASSERT_EQ(bytes[i], set);
+          if (!set) continue;
+          expected.push_back(static_cast<std::uint32_t>(40 + i));
+          selected.push_back(selection[i]);
+        }
+        EXPECT_EQ(bytes[count], 99);
+        EXPECT_EQ(total, expected.size());
+        std::vector<std::uint32_t> positions(count + 1, 99);
+        ASSERT_EQ(kernels.bits_to_positions(bitmap.data(), count, nullptr, 40, positions.data()),
+                  total);
+        // What follows stays as it was.
+        expected.resize(count + 1, 99);
+        EXPECT_EQ(positions, expected);
+        const std::vector<std::uint32_t> before = selection;
+        ASSERT_EQ(
+            kernels.bits_to_positions(bitmap.data(), count, selection.data(), 0, selection.data()),
+            total);
+        selected.insert(selected.end(), before.begin() + static_cast<std::ptrdiff_t>(total),
+                        before.end());
+        EXPECT_EQ(selection, selected);
+      }
+    }
+  });
+}
+
+TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
+  using L = TypeParam;
+  for_each_kernels<L>([](const auto& kernels) {
+    std::mt19937_64 random(4);
+    const MixSecrets secrets = derive_secrets(78);
+    const std::vector<Block> blocks = sample_blocks<L>();
+    for (const std::uint64_t bases : {1u, 3u, 11u, 50u}) {
+      for (const std::uint32_t growth : {0u, 2u}) {
+        const BlocksView view = {blocks.data(), {bases, growth}, secrets};
+        const auto plain = [&](std::uint64_t hash) {
+          const Place home = home_of<L>(view.geometry, hash);
+          const auto probe = [&](const Place& place) {
+            return (slots_where<L>(blocks[place.block],
+                                   [&](std::uint32_t f) { return f == place.fingerprint; }) &
+                    place.bucket) != 0;
+          };
+          return probe(home) || (spill_class(home.fingerprint) < blocks[home.block].mark() &&
+                                 probe(moved(view.geometry, home)));
+        };
+        for (const std::size_t count : {0u, 1u, 7u, 63u, 64u, 65u, 127u, 128u, 129u, 192u, 1000u}) {
+          std::vector<std::uint64_t> keys(count + 1);
+          for (std::uint64_t& key : keys) key = random();
+          for (const std::size_t shift : {0u, 1u}) {
+            for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
+              std::vector<std::uint64_t> bitmap((count + 63) / 64 + 1, 0xaaaaaaaaaaaaaaaau);
+              kernels.contains_batch(view, keys.data() + shift, count, input, bitmap.data());
+              EXPECT_EQ(bitmap.back(), 0xaaaaaaaaaaaaaaaau);
+              for (std::size_t i = 0; i < bitmap.size() * 64 - 64; ++i) {
+                bool expected = false;
+                if (i < count) {
+                  const std::uint64_t key = keys[i + shift];
+                  const std::uint64_t hash =
+                      input == InputKind::hashes ? key : mix_integer(key, secrets);
+                  expected = plain(hash);
+                  EXPECT_EQ(kernels.contains(view, hash), expected);
+                }
+                ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, std::uint64_t{expected}) << i;
+              }
+            }
+          }
+        }
+      }
+    }
+  });
+}
+
+template <class L>
+Resident resident_of(std::uint32_t pair) {
+  return pair | spill_class(pair & 0xffff) << 24;
+}
+
+TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
+  using L = TypeParam;
+  for_each_builds<L>([](const auto& kernels) {
+    std::mt19937_64 random(5);
+    // Whole vectors are read and written beyond the last key.
+    std::vector<std::uint32_t> pairs(kMaxSettled + 64);
+    std::vector<Resident> newcomers(kMaxSettled + 64);
+    std::vector<std::uint64_t> buckets(kMaxSettled + 64);
+    for (std::size_t count = 0; count <= kMaxSettled; ++count) {
+      for (std::uint32_t& pair : pairs) {
+        pair = random_pair<L>(random) | static_cast<std::uint32_t>(random() % 4096) << 20;
+      }
+      kernels.complete(pairs.data(), count, newcomers.data(), buckets.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t pair = pairs[i] & kPairMask;
+        ASSERT_EQ(newcomers[i], resident_of<L>(pair));
+        ASSERT_EQ(buckets[i], L::bucket(pair & 0xffff, pair >> 16));
+      }
+    }
+    for (std::uint32_t spill_class = 0; spill_class < kSpillClasses; ++spill_class) {
+      std::uint64_t expected = 0;
+      for (std::uint32_t i = 0; i < 64; ++i) {
+        expected |= std::uint64_t{class_of(newcomers[i]) <= spill_class} << i;
+      }
+      ASSERT_EQ(kernels.at_most(newcomers.data(), spill_class), expected);
+    }
+  });
+}
+
+TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
+  using L = TypeParam;
+  for_each_builds<L>([](const auto& kernels) {
+    for (const Block& block : sample_blocks<L>()) {
+      UnpackedBlock unpacked;
+      kernels.unpack(block, unpacked);
+      EXPECT_EQ(unpacked.free, slots_where<L>(block, [](std::uint32_t f) { return f == 0; }));
+      Block expected{};
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        const std::uint32_t f = L::get(block, s);
+        if (f == 0) continue;
+        const std::uint32_t phase = L::phase_at(f, s);
+        ASSERT_EQ(unpacked.resident[s], resident_of<L>(f | phase << 16));
+        ASSERT_EQ(unpacked.bucket[s], L::bucket(f, phase));
+        L::set(expected, s, f);
+      }
+      Block packed;
+      packed.bytes.fill(0xff);  // pack must write every bit
+      kernels.pack(unpacked, 77, packed);
+      expected.bytes[kMarkByte] = 77;
+      ASSERT_EQ(packed.bytes, expected.bytes);
+    }
+  });
+}
+
+// Few blocks, and as many as are written past the caches; `to` is dirty before.
+TYPED_TEST(FilterKernelsTest, Split) {
+  using L = TypeParam;
+  const std::vector<Block> sample = sample_blocks<L>();
+  const auto expected = [](const Block& from, std::uint32_t next_bit, std::uint32_t child) {
+    Block block{};
+    block.bytes[kMarkByte] = from.bytes[kMarkByte];
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      const std::uint32_t f = L::get(from, s);
+      if ((f >> next_bit & 1) == child) L::set(block, s, f);
+    }
+    return block;
+  };
+  for_each_kernels<L>([&](const auto& kernels) {
+    for (std::uint32_t growth = 0; growth < max_growth(L::kBits); ++growth) {
+      const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
+      for (const std::size_t count : {std::size_t{0}, std::size_t{1}, sample.size(),
+                                      growth == 1 ? std::size_t{40000} : std::size_t{3}}) {
+        std::vector<Block> from(count);
+        for (std::size_t i = 0; i < count; ++i) from[i] = sample[i % sample.size()];
+        const std::vector<Block> before = from;
+        std::vector<Block> to(2 * count + 2);
+        std::memset(static_cast<void*>(to.data()), 0xaa, to.size() * kBlockBytes);
+        const Block dirty = to[0];
+        kernels.split()(from.data(), count, growth, to.data() + 1);
+        EXPECT_EQ(to.front().bytes, dirty.bytes);
+        EXPECT_EQ(to.back().bytes, dirty.bytes);
+        for (std::size_t i = 0; i < count; ++i) {
+          ASSERT_EQ(from[i].bytes, before[i].bytes);
+          for (std::uint32_t child = 0; child < 2; ++child) {
+            ASSERT_EQ(to[1 + 2 * i + child].bytes, expected(from[i], next_bit, child).bytes)
+                << "growth " << growth << ", block " << i << ", child " << child;
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace nestline::test

@@ -1,0 +1,174 @@
+// The kernels that give slots to keys that come all at once, against plain matching and plain
+// placing, on every target that this machine can run.
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "tests/engine/kernels/each_target.h"
+
+namespace nestline::test { namespace {
+
+template <class Layout>
+class SettleTest : public testing::Test {};
+using SettledLayouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>,
+                                      FilterLayout<12>, FilterLayout<16>>;
+TYPED_TEST_SUITE(SettleTest, SettledLayouts);
+
+// The most of these buckets that can have a slot each, by one plain search after the other.
+template <class L>
+std::size_t most_settled(const std::vector<std::uint64_t>& buckets) {
+  std::vector<int> owner(L::kSlots, -1);
+  std::size_t settled = 0;
+  for (std::size_t i = 0; i < buckets.size(); ++i) {
+    std::uint64_t seen = 0;
+    const auto find = [&](const auto& self, std::size_t key) -> bool {
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        const std::uint64_t bit = std::uint64_t{1} << s;
+        if ((buckets[key] & bit) == 0 || (seen & bit) != 0) continue;
+        seen |= bit;
+        if (owner[s] < 0 || self(self, static_cast<std::size_t>(owner[s]))) {
+          owner[s] = static_cast<int>(key);
+          return true;
+        }
+      }
+      return false;
+    };
+    settled += find(find, i);
+  }
+  return settled;
+}
+
+// As many newcomers as possible get a slot, in two steps as in one; everybody is in its own bucket.
+TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
+  using L = TypeParam;
+  for_each_builds<L>([](const auto& kernels) {
+    std::mt19937_64 random(6);
+    std::size_t all_left = 0;
+    const auto settling = std::make_unique<Settling>();
+    UnpackedBlock& block = settling->block;
+    for (std::size_t round = 0; round < 1000; ++round) {
+      const std::size_t count = round % (2 * kMaxSettled) + 1;
+      std::vector<std::uint32_t> pairs(count + kMaxSettled);
+      for (std::uint32_t& pair : pairs) pair = random_pair<L>(random);
+      // Copies, so that some blocks have too many for a few slots.
+      if (round % 3 == 0) std::fill_n(pairs.begin(), std::min<std::size_t>(count, 7), pairs[0]);
+      kernels.unpack(Block{}, block);
+      std::vector<Resident> newcomers;
+      std::vector<Resident> held;
+      std::vector<Resident> missing;
+      const std::size_t least = count - std::min(count, kMaxSettled);
+      const std::size_t early = least + (std::min(count, kMaxSettled) - least) * (round % 5) / 4;
+      for (const bool first : {true, false}) {
+        settling->count = first ? early : count - early;
+        kernels.complete(pairs.data() + (first ? 0 : early), settling->count, settling->newcomer,
+                         settling->bucket);
+        newcomers.insert(newcomers.end(), settling->newcomer, settling->newcomer + settling->count);
+        kernels.settle(*settling);
+        for (std::size_t n = 0; n < settling->unplaced_count; ++n) {
+          missing.push_back(settling->newcomer[settling->unplaced[n]]);
+        }
+      }
+      held = missing;
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        if ((block.free >> s & 1) != 0) {
+          ASSERT_EQ(fingerprint_of(block.resident[s]), 0u);
+          continue;
+        }
+        const std::uint32_t pair = block.resident[s] & kPairMask;
+        ASSERT_EQ(block.bucket[s], L::bucket(pair & 0xffff, pair >> 16));
+        ASSERT_NE(block.bucket[s] >> s & 1, 0u);
+        held.push_back(block.resident[s]);
+      }
+      std::vector<std::uint64_t> buckets;
+      for (const Resident newcomer : newcomers) {
+        buckets.push_back(L::bucket(fingerprint_of(newcomer), phase_of(newcomer)));
+      }
+      std::sort(held.begin(), held.end());
+      std::sort(newcomers.begin(), newcomers.end());
+      ASSERT_EQ(held, newcomers);
+      ASSERT_EQ(count - missing.size(), most_settled<L>(buckets));
+      all_left += missing.size();
+
+      // One that was left takes a slot that it reaches, and nobody but that slot's resident goes.
+      if (missing.empty()) continue;
+      const Resident newcomer = missing[0];
+      const std::uint64_t bucket = L::bucket(fingerprint_of(newcomer), phase_of(newcomer));
+      const std::uint32_t goal = first_slot(bucket);
+      const Resident gone = block.resident[goal];
+      const std::uint64_t free = block.free;
+      ASSERT_TRUE(kernels.settle_one(block, newcomer, bucket, std::uint64_t{1} << goal));
+      ASSERT_EQ(block.resident[goal], newcomer);
+      ASSERT_EQ(block.free, free);
+      ASSERT_FALSE(kernels.settle_one(block, gone, 0, block.free));
+    }
+    EXPECT_GT(all_left, 1000u);
+  });
+}
+
+// What both forms of placing do: each key gets a free slot of its bucket in its block, or is late
+// because none of them is free when its turn comes.
+TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
+  using L [[maybe_unused]] = TypeParam;  // clang 14 sees no use in a generic lambda
+  for_each_builds<L>([](const auto& kernels) {
+    constexpr std::size_t kBlocks = 16;
+    const BlocksView view = {nullptr, {kBlocks, 0}, derive_secrets(5)};
+    std::mt19937_64 random(8);
+    struct Filled {
+      std::vector<Block> blocks = std::vector<Block>(kBlocks);
+      std::vector<std::uint64_t> free = std::vector<std::uint64_t>(kBlocks, L::kAllSlots);
+      std::vector<std::uint64_t> late;
+    };
+    for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
+      Filled expected;
+      Filled in_order;
+      Filled by_pairs;
+      std::vector<std::uint64_t> keys(kBlocks * L::kSlots);
+      for (std::uint64_t& key : keys) key = random();
+      std::vector<std::uint64_t> numbers(kMaxLocated);
+      std::vector<std::uint32_t> pairs(2 * kMaxLocated);
+      std::vector<std::uint64_t> late(kMaxLocated);
+      std::vector<std::uint32_t> late_pairs(kMaxLocated);
+      std::size_t count = 0;
+      for (std::size_t first = 0; first + 63 < keys.size(); first += count) {
+        count = first / 64 % 64 + 1;
+        const std::uint64_t* const from = keys.data() + first;
+        kernels.locate_pairs(view, from, count, input, numbers.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          const auto pair = static_cast<std::uint32_t>(numbers[i]) & kPairMask;
+          const std::uint64_t number = numbers[i] >> 20;
+          std::uint64_t& free = expected.free[number];
+          const std::uint64_t open = free & L::bucket(pair & 0xffff, pair >> 16);
+          if (open == 0) {
+            expected.late.push_back(numbers[i]);
+          } else {
+            L::set(expected.blocks[number], first_slot(open), pair & 0xffff);
+            free ^= open & (~open + 1);
+          }
+          // What is above the mask does not count.
+          pairs[i] = static_cast<std::uint32_t>(numbers[i]) | 0xf0000000;
+        }
+        std::size_t n = kernels.place_keys(view, in_order.blocks.data(), from, count, input,
+                                           in_order.free.data(), late.data());
+        in_order.late.insert(in_order.late.end(), late.begin(),
+                             late.begin() + static_cast<std::ptrdiff_t>(n));
+        n = kernels.place_pairs(pairs.data(), count, kBlocks - 1, by_pairs.blocks.data(),
+                                by_pairs.free.data(), late_pairs.data());
+        for (std::size_t i = 0; i < n; ++i) by_pairs.late.push_back(late_pairs[i] & 0x0fffffff);
+      }
+      EXPECT_GT(expected.late.size(), kBlocks);
+      for (const Filled& filled : {in_order, by_pairs}) {
+        EXPECT_EQ(filled.late, expected.late);
+        EXPECT_EQ(filled.free, expected.free);
+        for (std::size_t b = 0; b < kBlocks; ++b) {
+          // The header of a block where somebody is late means nothing.
+          EXPECT_TRUE(std::equal(filled.blocks[b].bytes.begin(),
+                                 filled.blocks[b].bytes.begin() + kMarkByte,
+                                 expected.blocks[b].bytes.begin()));
+        }
+      }
+    }
+  });
+}
+
+}  // namespace
+}  // namespace nestline::test

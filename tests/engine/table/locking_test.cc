@@ -1,0 +1,170 @@
+// What a hold leaves in the headers: a new version in each block that it changed, and nothing in
+// the others. And which locks readers take when they lock (locking.h, R4).
+//
+// Linked with nestline_hooked: a call at a hook acts as a writer that disturbs the reader.
+#include "lib/engine/place/locking.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "lib/engine/table/table.h"
+
+namespace nestline::test { namespace {
+
+// A table of two blocks, and keys for it as hashes.
+template <class L>
+class LockingTest : public testing::Test {
+ protected:
+  using Headers = std::array<std::uint32_t, 2>;
+
+  // A key with this home whose alternate is the other block.
+  Place key(std::uint64_t block) {
+    for (;;) {
+      const Place home = home_of<L>(kGeometry, random_());
+      if (home.block == block && alternate_of(kGeometry, home) != block) return home;
+    }
+  }
+  // Puts a key with this home into its alternate.
+  Place key_that_is_away(std::uint64_t block) {
+    const Place home = key(block);
+    L::set(blocks_[1 - block], first_slot(home.bucket), home.fingerprint);
+    blocks_[block].raise_mark(spill_class(home.fingerprint));
+    return home;
+  }
+  // Fills both blocks, until no key finds room.
+  void fill_up() {
+    for (int failed = 0; failed < 50;) {
+      failed += table_.insert(key(random_() % 2)) != Outcome::stored;
+    }
+  }
+  Headers headers() const { return {blocks_[0].header(), blocks_[1].header()}; }
+
+  static constexpr Geometry kGeometry{2, 0};
+  static constexpr std::uint32_t kNew = kHeaderVersion;
+  std::mt19937_64 random_{L::kBits};
+  std::array<Block, 2> blocks_{};
+  const TableKernels& kernels_ = kernels_for(L::kBits);
+  Table<L, BlockLocks> table_{blocks_.data(), kGeometry, kernels_};
+};
+
+using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
+                               FilterLayout<16>>;
+TYPED_TEST_SUITE(LockingTest, Layouts);
+
+TYPED_TEST(LockingTest, AChangedBlockGetsANewVersion) {
+  const Place home = this->key(1);
+  EXPECT_EQ(this->table_.insert(home), Outcome::stored);
+  EXPECT_EQ(this->headers(), (typename TestFixture::Headers{0, this->kNew}));
+  EXPECT_EQ(this->table_.insert(this->key(0), {}, true), Outcome::stored);
+  EXPECT_EQ(this->headers(), (typename TestFixture::Headers{this->kNew, this->kNew}));
+  EXPECT_TRUE(this->table_.erase(home));
+  EXPECT_EQ(this->headers(), (typename TestFixture::Headers{this->kNew, 2 * this->kNew}));
+  bool replaced = true;
+  EXPECT_EQ(this->table_.update(home, this->key(0), replaced), Outcome::stored);
+  EXPECT_FALSE(replaced);
+  EXPECT_EQ(this->headers(), (typename TestFixture::Headers{2 * this->kNew, 2 * this->kNew}));
+}
+
+TYPED_TEST(LockingTest, OnlyTheBlockThatAnEraseChanges) {
+  for (const std::uint64_t block : {0, 1}) {
+    const Place home = this->key_that_is_away(block);
+    auto expected = this->headers();
+    expected[1 - block] += this->kNew;
+    EXPECT_TRUE(this->table_.erase(home));
+    EXPECT_EQ(this->headers(), expected);
+  }
+}
+
+TYPED_TEST(LockingTest, WhatChangesNothingLeavesTheHeaders) {
+  const Place stored = this->key(0);
+  EXPECT_EQ(this->table_.insert(stored), Outcome::stored);
+  const auto early = this->headers();
+  EXPECT_EQ(this->table_.insert(stored, {}, true), Outcome::present);
+  EXPECT_FALSE(this->table_.erase(this->key(0)));
+  EXPECT_FALSE(this->table_.erase(this->key(1)));
+  EXPECT_EQ(this->headers(), early);
+  this->fill_up();
+  const auto late = this->headers();
+  EXPECT_NE(late, early);
+  bool replaced = false;
+  for (const std::uint64_t block : {0, 1}) {
+    EXPECT_EQ(this->table_.insert(this->key(block)), Outcome::full);
+    EXPECT_EQ(this->table_.insert(this->key(block), {}, true), Outcome::full);
+    EXPECT_EQ(this->table_.update(this->key(block), this->key(block), replaced), Outcome::full);
+    EXPECT_FALSE(this->table_.erase(this->key(block)));
+  }
+  EXPECT_EQ(this->table_.insert(stored, {}, true), Outcome::present);
+  EXPECT_EQ(this->headers(), late);
+}
+
+// Gives a block a new version whenever the reader is about to compare headers, as a writer would
+// that is always in the way. Records what is locked when a lock has been taken.
+struct Nuisance {
+  static inline Block* blocks = nullptr;
+  static inline std::uint64_t block = 0;
+  static inline std::uint32_t changes = 0;
+  static inline std::uint32_t holds = 0;
+  static inline bool other_locked = false;
+
+  Nuisance(Block* all, std::uint64_t one) {
+    blocks = all;
+    block = one;
+    changes = holds = 0;
+    other_locked = false;
+    test_hooks::at_point = [](int point) {
+      if (point == NESTLINE_POINT_LOCKED) {
+        ++holds;
+        other_locked = (blocks[1 - block].header() & kHeaderLock) != 0;
+      }
+      if (point != NESTLINE_POINT_BEFORE_CHECK) return;
+      ++changes;
+      BlockLocks::lock(blocks[block]);
+      BlockLocks::unlock(blocks[block], kHeaderVersion);
+    };
+  }
+  ~Nuisance() { test_hooks::at_point = nullptr; }
+  Nuisance(const Nuisance&) = delete;
+  Nuisance& operator=(const Nuisance&) = delete;
+};
+
+TYPED_TEST(LockingTest, ReadersThatLockChangeNoHeader) {
+  const Place away = this->key_that_is_away(0);
+  const Place absent = this->key(0);
+  for (const Place& home : {away, absent}) {
+    for (const bool counting : {true, false}) {
+      auto expected = this->headers();
+      const Nuisance nuisance(this->blocks_.data(), 0);
+      const unsigned found =
+          counting ? this->table_.count(home) : unsigned{this->table_.contains(home)};
+      EXPECT_EQ(found, home.fingerprint == away.fingerprint ? 1u : 0u);
+      EXPECT_EQ(Nuisance::holds, 1u);
+      EXPECT_EQ(Nuisance::changes, BlockLocks::kReadTries);
+      expected[0] += Nuisance::changes * this->kNew;
+      EXPECT_EQ(this->headers(), expected);
+    }
+  }
+}
+
+TYPED_TEST(LockingTest, ReadersLockTheAlternateOnlyWhereTheMarkCoversTheClass) {
+  const Place home = this->key(1);
+  // Locked for good: a caller that wants this lock would never return.
+  BlockLocks::lock(this->blocks_[0]);
+  {
+    const Nuisance nuisance(this->blocks_.data(), 1);
+    EXPECT_EQ(this->table_.count(home), 0u);
+    EXPECT_FALSE(this->table_.contains(home));
+    EXPECT_EQ(Nuisance::holds, 2u);
+  }
+  // A copy at home says yes to contains, whatever the mark.
+  BlockLocks::unlock(this->blocks_[0], 0);
+  EXPECT_EQ(this->table_.insert(home), Outcome::stored);
+  this->blocks_[1].raise_mark(kSpillClasses - 1);
+  BlockLocks::lock(this->blocks_[0]);
+  const Nuisance nuisance(this->blocks_.data(), 1);
+  EXPECT_TRUE(this->table_.contains(home));
+  EXPECT_EQ(Nuisance::holds, 1u);
+}
+
+}  // namespace
+}  // namespace nestline::test

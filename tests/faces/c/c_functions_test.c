@@ -1,0 +1,439 @@
+// Tests every C function on keys and on whole filters, and every error, as a C program sees them.
+// c_files_test.c tests the functions on files and bytes.
+#include <nestline/nestline.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/faces/c/checks.h"
+#include "tests/faces/c/keys.h"
+
+static uint8_t bytes[kKeys];
+static uint64_t bitmap[(kKeys + 63) / 64];
+static uint32_t positions[kKeys];
+
+static nestline_filter* create(uint64_t capacity, int bits) {
+  nestline_options options = NESTLINE_OPTIONS_INIT;
+  options.capacity = capacity;
+  options.bits = bits;
+  options.seed = 5;
+  return made(nestline_create(&options, &sentence));
+}
+
+static void test_options(void) {
+  struct {
+    nestline_options known;
+    uint64_t later;
+  } options = {NESTLINE_OPTIONS_INIT, 0};
+  nestline_filter* filter = NULL;
+  uint64_t full;
+
+  FAILS(nestline_create(NULL, error) == NULL, "the options are NULL");
+  FAILS(nestline_create(&options.known, error) == NULL, "capacity must be at least 1");
+  options.known.capacity = 1000;
+  options.known.bits = 11;
+  FAILS(nestline_create(&options.known, error) == NULL, "bits must be 8, 9, 10, 12 or 16");
+  options.known.bits = 0;
+  options.known.fpr = 1.5;
+  FAILS(nestline_create(&options.known, error) == NULL, "fpr must be above 0 and below 1");
+  options.known.fpr = 0.001;
+  options.known.max_capacity = 4000;
+  options.known.seed = 77;
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  CHECK(nestline_bits(filter) == 16 && nestline_seed(filter) == 77);
+  CHECK(nestline_capacity(filter) >= 1000 && nestline_max_capacity(filter) == 4000);
+  CHECK(nestline_insert_batch(filter, integers(kKeys), NULL, NULL) == kKeys);
+  CHECK(nestline_growth(filter) >= 1 && nestline_capacity(filter) >= kKeys);
+  full = nestline_slots(filter);
+  nestline_free(filter);
+
+  options.known.load = 17;
+  FAILS(nestline_create(&options.known, error) == NULL, "load must be from 0.5 to 0.95; it is 17");
+  options.known.load = 0.5;
+  options.known.capacity = kKeys;
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  CHECK(nestline_slots(filter) >= 2 * nestline_capacity(filter));
+  CHECK(nestline_slots(filter) > full);
+  nestline_free(filter);
+  options.known.load = 0;
+
+  options.known.reserved = 1;
+  FAILS(nestline_create(&options.known, error) == NULL, "does not know");
+  options.known.reserved = 0;
+  REFUSES_LAYOUTS(options, nestline_create(&options.known, error));
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  nestline_free(filter);
+
+  options.known.max_capacity = 0;
+  options.known.fpr = 0.01;
+  WORKS((options.known.capacity = nestline_capacity_for(1 << 20, 0.01, error)) > 500000);
+  WORKS(nestline_bytes_for(&options.known, error) <= 1 << 20);
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  CHECK(nestline_memory_bytes(filter) == nestline_bytes_for(&options.known, NULL));
+  nestline_free(filter);
+  FAILS(nestline_capacity_for(1 << 20, 2, error) == NO, "fpr");
+  FAILS(nestline_bytes_for(NULL, error) == NO, "the options are NULL");
+  options.known.capacity = (uint64_t)1 << 44;
+  FAILS(nestline_create(&options.known, error) == NULL, "there is not enough memory");
+  nestline_free(NULL);
+}
+
+// One key of each kind, in a filter without keys, and without a filter.
+#define TEST_ONE_KEY(kind, ...)                                                            \
+  do {                                                                                     \
+    uint64_t own = 0;                                                                      \
+    WORKS(!nestline_may_contain_##kind(filter, __VA_ARGS__, error));                       \
+    WORKS(nestline_insert_##kind(filter, __VA_ARGS__, error));                             \
+    WORKS(nestline_may_contain_##kind(filter, __VA_ARGS__, error));                        \
+    WORKS(!nestline_insert_unique_##kind(filter, __VA_ARGS__, error));                     \
+    CHECK(nestline_outcome_of(false, sentence) == NESTLINE_PRESENT);                       \
+    WORKS((own = nestline_prepare_##kind(filter, __VA_ARGS__, error)) != 0);               \
+    WORKS(nestline_insert_hash(filter, own, error));                                       \
+    WORKS(nestline_count_##kind(filter, __VA_ARGS__, error) == 2);                         \
+    WORKS(nestline_erase_##kind(filter, __VA_ARGS__, error));                              \
+    WORKS(nestline_erase_##kind(filter, __VA_ARGS__, error));                              \
+    WORKS(!nestline_erase_##kind(filter, __VA_ARGS__, error));                             \
+    WORKS(nestline_insert_unique_##kind(filter, __VA_ARGS__, error));                      \
+    CHECK(nestline_size(filter) == 1);                                                     \
+    WORKS(nestline_clear(filter, error));                                                  \
+    FAILS(!nestline_insert_##kind(NULL, __VA_ARGS__, error), "the filter is NULL");        \
+    FAILS(!nestline_insert_unique_##kind(NULL, __VA_ARGS__, error), "the filter is NULL"); \
+    FAILS(nestline_may_contain_##kind(NULL, __VA_ARGS__, error), "the filter is NULL");    \
+    FAILS(nestline_prepare_##kind(NULL, __VA_ARGS__, error) == 0, "the filter is NULL");   \
+    FAILS(nestline_count_##kind(NULL, __VA_ARGS__, error) == NO, "the filter is NULL");    \
+    FAILS(!nestline_erase_##kind(NULL, __VA_ARGS__, error), "the filter is NULL");         \
+  } while (0)
+
+static void test_one_key(void) {
+  nestline_filter* filter = create(1000, 12);
+  uint64_t hash = 0;
+  int copies;
+
+  TEST_ONE_KEY(bytes, "a\0b", 3);
+  TEST_ONE_KEY(bytes, NULL, 0);
+  TEST_ONE_KEY(u64, 42);
+  TEST_ONE_KEY(hash, 0x123456789abcdef0u);
+  // Kinds are different keys, but for the hash of one.
+  WORKS(nestline_insert_u64(filter, 1, error));
+  WORKS(nestline_insert_bytes(filter, "ab", 2, error));
+  WORKS(!nestline_may_contain_bytes(filter, "1", 1, error));
+  WORKS(!nestline_may_contain_hash(filter, 1, error));
+  WORKS((hash = nestline_hash_bytes("ab", 2, 5, error)) != 0);
+  WORKS(nestline_may_contain_hash(filter, hash, error));
+  WORKS(nestline_prepare_u64(filter, 1, error) == nestline_hash_u64(1, 5));
+  WORKS(nestline_prepare_bytes(filter, "ab", 2, error) == hash);
+  WORKS(!nestline_may_contain_hash(filter, nestline_hash_u64(1, 6), error));
+
+  WORKS(nestline_update_bytes(filter, "ab", 2, "cd", 2, error));
+  WORKS(nestline_may_contain_bytes(filter, "cd", 2, error));
+  WORKS(nestline_update_u64(filter, 1, 2, error));
+  WORKS(!nestline_may_contain_u64(filter, 1, error) && nestline_may_contain_u64(filter, 2, error));
+  WORKS(nestline_update_hash(filter, nestline_hash_u64(2, 5), hash, error));
+  WORKS(nestline_count_bytes(filter, "ab", 2, error) == 1 && nestline_size(filter) == 2);
+  FAILS(!nestline_update_bytes(filter, NULL, 1, "x", 1, error), "a key is NULL");
+  FAILS(!nestline_update_bytes(filter, "x", 1, NULL, 1, error), "a key is NULL");
+  FAILS(!nestline_insert_bytes(filter, NULL, 1, error), "a key is NULL");
+  FAILS(!nestline_insert_bytes(filter, "x", SIZE_MAX, error), "more than memory");
+  FAILS(!nestline_insert_unique_bytes(filter, NULL, 1, error), "a key is NULL");
+  FAILS(nestline_may_contain_bytes(filter, NULL, 1, error), "a key is NULL");
+  FAILS(nestline_prepare_bytes(filter, NULL, 1, error) == 0, "a key is NULL");
+  FAILS(nestline_count_bytes(filter, NULL, 1, error) == NO, "a key is NULL");
+  FAILS(!nestline_erase_bytes(filter, NULL, 1, error), "a key is NULL");
+  FAILS(nestline_hash_bytes(NULL, 1, 0, error) == 0, "a key is NULL");
+  CHECK(nestline_size(filter) == 2);
+  nestline_free(filter);
+
+  filter = create(10, 8);
+  for (copies = 0; nestline_insert_u64(filter, 70, &sentence);) ++copies;
+  CHECK(copies >= 4 && copies <= 8 && strstr(sentence, "as many copies") != NULL);
+  CHECK(nestline_outcome_of(false, sentence) == NESTLINE_COPIES);
+  for (copies = 0; nestline_insert_u64(filter, numbers[copies], &sentence);) ++copies;
+  CHECK(copies > 2 && strstr(sentence, "the filter is full") != NULL);
+  CHECK(nestline_outcome_of(false, sentence) == NESTLINE_FULL);
+  FAILS(!nestline_insert_u64(filter, numbers[copies], error), "the filter is full");
+  nestline_free(filter);
+}
+
+// Calls on the filter as a whole, and batches, that are refused because it is missing.
+static void test_null_filter(void) {
+  refuses_changes(NULL, "the filter is NULL");
+  FAILS(nestline_insert_batch(NULL, integers(1), NULL, error) == NO, "the filter is NULL");
+  FAILS(nestline_select(NULL, integers(1), positions, error) == NO, "the filter is NULL");
+  FAILS(nestline_select_from(NULL, integers(1), positions, 1, positions, error) == NO,
+        "the filter is NULL");
+  FAILS(!nestline_clear(NULL, error), "the filter is NULL");
+  FAILS(!nestline_verify(NULL, error), "the filter is NULL");
+  FAILS(nestline_snapshot(NULL, error) == NULL, "the filter is NULL");
+  CHECK(nestline_size(NULL) == 0 && nestline_capacity(NULL) == 0 && nestline_slots(NULL) == 0);
+  CHECK(nestline_outcome_of(true, NULL) == NESTLINE_STORED);
+  CHECK(nestline_max_capacity(NULL) == 0 && nestline_growth(NULL) == 0);
+  CHECK(nestline_load_factor(NULL) == 0 && nestline_expected_fpr(NULL) == 0);
+  CHECK(nestline_bits(NULL) == 0 && nestline_seed(NULL) == 0 && nestline_memory_bytes(NULL) == 0);
+  CHECK(!nestline_is_mapped(NULL));
+}
+
+// The batches of a filter without keys, for keys in one form.
+static void test_batches_of(nestline_filter* filter, int kind) {
+  const nestline_keys all = first_keys(kind, kKeys);
+  const nestline_keys one = first_keys(kind, 1);
+
+  WORKS(nestline_insert_batch(filter, all, bytes, error) == kKeys);
+  CHECK(bytes[0] == NESTLINE_STORED && bytes[kKeys - 1] == NESTLINE_STORED);
+  CHECK(nestline_size(filter) == kKeys);
+  WORKS(nestline_insert_unique_batch(filter, all, bytes, error) == 0);
+  CHECK(bytes[0] == NESTLINE_PRESENT && bytes[kKeys - 1] == NESTLINE_PRESENT);
+  WORKS(nestline_insert_unique_batch(filter, one, NULL, error) == 0);
+  WORKS(nestline_may_contain_batch(filter, all, bytes, error) == kKeys);
+  CHECK(bytes[0] == 1 && bytes[kKeys - 1] == 1);
+  WORKS(nestline_may_contain_bits(filter, all, bitmap, error) == kKeys);
+  CHECK(bitmap[1] == UINT64_MAX && bitmap[kKeys / 64] == ((uint64_t)1 << kKeys % 64) - 1);
+  WORKS(nestline_select(filter, all, positions, error) == kKeys);
+  CHECK(positions[0] == 0 && positions[kKeys - 1] == kKeys - 1);
+  positions[0] = 2999;
+  positions[1] = 3;
+  WORKS(nestline_select_from(filter, all, positions, 2, positions, error) == 2);
+  CHECK(positions[0] == 2999 && positions[1] == 3 && positions[2] == 2);
+  positions[1] = kKeys;
+  FAILS(nestline_select_from(filter, all, positions, 2, positions, error) == NO,
+        "a position outside the keys");
+  WORKS(nestline_count_batch(filter, all, bytes, error));
+  CHECK(bytes[0] == 1 && bytes[kKeys - 1] == 1);
+  WORKS(nestline_erase_batch(filter, all, NULL, error) == kKeys);
+  CHECK(nestline_size(filter) == 0);
+  WORKS(nestline_erase_batch(filter, all, bytes, error) == 0);
+  CHECK(bytes[0] == 0 && bytes[kKeys - 1] == 0);
+
+  FAILS(nestline_may_contain_batch(filter, one, NULL, error) == NO, "the array of answers is NULL");
+  FAILS(nestline_may_contain_bits(filter, one, NULL, error) == NO, "the bitmap is NULL");
+  FAILS(nestline_select(filter, one, NULL, error) == NO, "the array of positions is NULL");
+  FAILS(nestline_select_from(filter, one, NULL, 1, positions, error) == NO,
+        "the selection is NULL");
+  FAILS(nestline_select_from(filter, one, positions, 1, NULL, error) == NO,
+        "the array of positions is NULL");
+  FAILS(!nestline_count_batch(filter, one, NULL, error), "the array of counts is NULL");
+  FAILS(nestline_insert_batch(filter, first_keys(kind, SIZE_MAX), NULL, error) == NO,
+        "more than memory can hold");
+}
+
+// Fails for these keys, in every form of call, and changes nothing.
+static void refuse_keys(nestline_filter* filter, nestline_keys bad, const char* why) {
+  nestline_options options = NESTLINE_OPTIONS_INIT;
+  const uint64_t size = nestline_size(filter);
+  options.capacity = kKeys;
+  FAILS(nestline_insert_batch(filter, bad, NULL, error) == NO, why);
+  FAILS(nestline_insert_unique_batch(filter, bad, NULL, error) == NO, why);
+  FAILS(nestline_erase_batch(filter, bad, NULL, error) == NO, why);
+  FAILS(nestline_may_contain_batch(filter, bad, bytes, error) == NO, why);
+  FAILS(nestline_build(&options, bad, NULL, error) == NULL, why);
+  CHECK(nestline_size(filter) == size);
+}
+
+static void test_hostile_keys(void) {
+  nestline_filter* filter = create(kKeys, 16);
+  nestline_keys bad = first_keys(NESTLINE_KEYS_OFFSETS32, kKeys);
+  int kind;
+
+  CHECK(nestline_insert_batch(filter, bad, NULL, NULL) == kKeys);
+  for (kind = -1; kind <= NESTLINE_KEYS_HASH + 1; kind += NESTLINE_KEYS_HASH + 2) {
+    bad.kind = kind;
+    refuse_keys(filter, bad, "the kind of the keys is none of");
+  }
+  memset(&bad, 0, sizeof bad);
+  refuse_keys(filter, bad, "the kind of the keys is none of");
+  FOR_EACH_KIND(kind) {
+    bad = first_keys(kind, kKeys);
+    bad.keys = NULL;
+    refuse_keys(filter, bad, "NULL");
+    bad.count = 0;
+    bad.offsets = NULL;
+    bad.buffer_bytes = 0;
+    WORKS(nestline_insert_batch(filter, bad, NULL, error) == 0);
+    WORKS(nestline_may_contain_batch(filter, bad, NULL, error) == 0);
+  }
+  refuse_keys(filter, nestline_keys_bytes(keys, NULL, 1), "the array of sizes is NULL");
+  bad = nestline_keys_offsets32(texts, text_bytes, NULL, 1);
+  refuse_keys(filter, bad, "the array of offsets is NULL");
+  bad = nestline_keys_offsets64(texts, SIZE_MAX, offsets64, 1);
+  refuse_keys(filter, bad, "more than memory can hold");
+
+  // The last key of many is the wrong one.
+  keys[kKeys - 1] = NULL;
+  refuse_keys(filter, first_keys(NESTLINE_KEYS_BYTES, kKeys), "a key is NULL");
+  positions[0] = 5;  // a row that is not selected may be anything
+  WORKS(nestline_select_from(filter, first_keys(NESTLINE_KEYS_BYTES, kKeys), positions, 1,
+                             positions, error) == 1);
+  positions[0] = kKeys - 1;
+  FAILS(nestline_select_from(filter, first_keys(NESTLINE_KEYS_BYTES, kKeys), positions, 1,
+                             positions, error) == NO,
+        "a key is NULL");
+  keys[kKeys - 1] = texts + offsets32[kKeys - 1];
+  for (kind = NESTLINE_KEYS_OFFSETS32; kind <= NESTLINE_KEYS_OFFSETS64; ++kind) {
+    bad = first_keys(kind, kKeys);
+    --bad.buffer_bytes;
+    refuse_keys(filter, bad, "behind the end of the buffer");
+    offsets32[kKeys] = offsets32[kKeys - 1] - 1;
+    offsets64[kKeys] = offsets64[kKeys - 1] - 1;
+    refuse_keys(filter, first_keys(kind, kKeys), "negative or fall");
+    positions[0] = 5;
+    WORKS(nestline_select_from(filter, bad, positions, 1, positions, error) == 1);
+    offsets32[kKeys] = INT32_MAX;
+    offsets64[kKeys] = INT64_MAX;
+    refuse_keys(filter, first_keys(kind, kKeys), "behind the end of the buffer");
+    offsets32[0] = INT32_MIN;
+    offsets64[0] = INT64_MIN;
+    refuse_keys(filter, first_keys(kind, 1), "negative or fall");
+    offsets32[0] = 0;
+    offsets64[0] = 0;
+    offsets32[kKeys] = (int32_t)text_bytes;
+    offsets64[kKeys] = (int64_t)text_bytes;
+  }
+  // Bytes are the same keys however they lie, and a slice is where its offsets say.
+  WORKS(nestline_erase_batch(filter, first_keys(NESTLINE_KEYS_OFFSETS64, kKeys - 1), NULL, error) ==
+        kKeys - 1);
+  bad = nestline_keys_offsets32(texts, text_bytes, offsets32 + kKeys - 1, 1);
+  WORKS(nestline_erase_batch(filter, bad, NULL, error) == 1);
+  nestline_free(filter);
+}
+
+static void test_batches(void) {
+  nestline_filter* filter = create(2 * kKeys, 16);
+  nestline_filter* small = create(1, 8);
+  uint64_t stored = 0;
+  int kind;
+  FOR_EACH_KIND(kind) test_batches_of(filter, kind);
+  // A batch goes on where a key finds no room, and writes why.
+  WORKS((stored = nestline_insert_batch(small, integers(kKeys), bytes, error)) < kKeys);
+  CHECK(stored > 0 && bytes[0] == NESTLINE_STORED && bytes[kKeys - 1] == NESTLINE_FULL);
+  nestline_free(small);
+  nestline_free(filter);
+}
+
+static void test_build_of(nestline_options* options, int kind) {
+  const nestline_keys all = first_keys(kind, kKeys);
+  nestline_filter* filter = NULL;
+  uint64_t stored = 0;
+  size_t i;
+
+  memset(bytes, 7, sizeof bytes);
+  WORKS((filter = nestline_build(options, all, bytes, error)) != NULL);
+  CHECK(nestline_size(filter) == kKeys && nestline_seed(filter) == 5);
+  CHECK(nestline_bits(filter) == 16 && !nestline_is_mapped(filter));
+  CHECK(bytes[0] == NESTLINE_STORED && bytes[kKeys - 1] == NESTLINE_STORED);
+  CHECK(nestline_may_contain_batch(filter, all, bytes, NULL) == kKeys);
+  CHECK(nestline_erase_batch(filter, all, NULL, NULL) == kKeys);
+  nestline_free(filter);
+  FAILS(nestline_build(NULL, all, NULL, error) == NULL, "the options are NULL");
+  FAILS(nestline_build(options, first_keys(kind, SIZE_MAX), NULL, error) == NULL,
+        "more than memory can hold");
+  // Too many keys: an error, or outcomes.
+  options->capacity = 100;
+  FAILS(nestline_build(options, all, NULL, error) == NULL, "no room for all of the 3000 keys");
+  WORKS((filter = nestline_build(options, all, bytes, error)) != NULL);
+  for (i = 0; i < kKeys; ++i) {
+    stored += bytes[i] == NESTLINE_STORED;
+    CHECK(bytes[i] == NESTLINE_STORED || bytes[i] == NESTLINE_FULL);
+  }
+  CHECK(nestline_size(filter) == stored && stored >= 100 && stored < kKeys);
+  nestline_free(filter);
+  options->capacity = kKeys;
+}
+
+static void test_build(void) {
+  nestline_options options = NESTLINE_OPTIONS_INIT;
+  nestline_filter* filter = NULL;
+  uint64_t copies[12] = {0};
+  int kind;
+
+  options.capacity = kKeys;
+  options.bits = 16;
+  options.seed = 5;
+  FOR_EACH_KIND(kind) test_build_of(&options, kind);
+  WORKS((filter = nestline_build(&options, nestline_keys_bytes(NULL, NULL, 0), bytes, error)) !=
+        NULL);
+  CHECK(nestline_size(filter) == 0);
+  // It can be changed.
+  WORKS(nestline_insert_u64(filter, 1, error) && nestline_may_contain_u64(filter, 1, error));
+  nestline_free(filter);
+  // Copies beyond the most are no error.
+  WORKS((filter = nestline_build(&options, nestline_keys_u64(copies, 12), NULL, error)) != NULL);
+  CHECK(nestline_size(filter) == 10 && nestline_count_u64(filter, 0, NULL) == 10);
+  nestline_free(filter);
+  // The strings of so many keys are more than memory can hold, their pointers are not.
+  FAILS(nestline_build(&options, first_keys(NESTLINE_KEYS_BYTES, PTRDIFF_MAX / sizeof(void*)), NULL,
+                       error) == NULL,
+        "there is not enough memory");
+  options.bits = 11;
+  FAILS(nestline_build(&options, integers(kKeys), NULL, error) == NULL,
+        "bits must be 8, 9, 10, 12 or 16");
+}
+
+static void test_whole(void) {
+  nestline_filter* filter = create(kKeys, 8);
+  nestline_filter* other = NULL;
+  nestline_filter* wider = create(kKeys, 16);
+  size_t memory = nestline_memory_bytes(filter);
+  uint64_t left_out = 7;
+  int doublings = 0;
+
+  CHECK(nestline_insert_batch(filter, integers(kKeys), NULL, NULL) == kKeys);
+  CHECK(nestline_load_factor(filter) > 0.8 && nestline_load_factor(filter) <= 1);
+  CHECK(nestline_expected_fpr(filter) > 0.01 && nestline_expected_fpr(filter) < 0.02);
+  WORKS((other = nestline_snapshot(filter, error)) != NULL);
+  CHECK(nestline_size(other) == kKeys && nestline_bits(other) == 8 && nestline_seed(other) == 5);
+  FAILS(!nestline_merge(filter, other, NESTLINE_MERGE_ALL, NULL, error),
+        "more keys than find room");
+  FAILS(!nestline_merge(filter, wider, NESTLINE_MERGE_ALL, NULL, error),
+        "fingerprints of the same width");
+  FAILS(!nestline_merge(filter, other, (nestline_copies)3, NULL, error), "copies is none of");
+  FAILS(!nestline_merge(filter, NULL, NESTLINE_MERGE_ALL, NULL, error), "the other filter is NULL");
+  WORKS(nestline_grow(filter, error) && nestline_grow(other, error));
+  CHECK(nestline_growth(filter) == 1 && nestline_memory_bytes(filter) == 2 * memory);
+  WORKS(nestline_grow(filter, error) && nestline_grow(other, error));
+  WORKS(nestline_merge(filter, other, NESTLINE_MERGE_ALL, NULL, error));
+  CHECK(nestline_size(filter) == 2 * kKeys && nestline_count_u64(filter, numbers[9], NULL) >= 2);
+  WORKS(nestline_clear(filter, error) &&
+        nestline_merge(filter, filter, NESTLINE_MERGE_ALL, &left_out, error));
+  CHECK(left_out == 0);
+  while (nestline_insert_u64(filter, 1, NULL)) continue;
+  while (nestline_insert_u64(other, 1, NULL)) continue;
+  FAILS(!nestline_merge(filter, other, NESTLINE_MERGE_ALL, &left_out, error),
+        "more copies of one key");
+  CHECK(left_out == 0 && nestline_size(filter) == 8);
+  WORKS(nestline_merge(filter, other, NESTLINE_MERGE_MOST, &left_out, error) && left_out == 8);
+  CHECK(nestline_size(filter) == 8 + kKeys);
+  WORKS(nestline_merge(filter, other, NESTLINE_MERGE_THAT_FIT, NULL, error));
+  while (nestline_grow(other, &sentence)) ++doublings;
+  CHECK(doublings == 2);
+  FAILS(!nestline_grow(other, error), "cannot grow any more");
+  CHECK(nestline_may_contain_u64(other, numbers[7], NULL));
+  nestline_free(filter);
+  nestline_free(other);
+  nestline_free(wider);
+}
+
+int main(void) {
+  const char* version = nestline_version();
+  char numbers_of_it[64];
+  CHECK(strcmp(version, NESTLINE_VERSION_STRING) == 0);
+  CHECK(strcmp(version, NESTLINE_TEST_VERSION) == 0);  // CMake's
+  (void)snprintf(numbers_of_it, sizeof numbers_of_it, "%d.%d.%d", NESTLINE_VERSION_MAJOR,
+                 NESTLINE_VERSION_MINOR, NESTLINE_VERSION_PATCH);
+  CHECK(strcmp(version, numbers_of_it) == 0);
+#if NESTLINE_VERSION != \
+    NESTLINE_VERSION_MAJOR * 10000 + NESTLINE_VERSION_MINOR * 100 + NESTLINE_VERSION_PATCH
+#error "the preprocessor cannot compare versions"
+#endif
+  WORKS(nestline_register_thread(error));
+  CHECK(nestline_register_thread(NULL));
+  make_keys();
+  test_options();
+  test_one_key();
+  test_null_filter();
+  test_batches();
+  test_hostile_keys();
+  test_build();
+  test_whole();
+  return summary();
+}

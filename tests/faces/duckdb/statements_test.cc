@@ -1,0 +1,258 @@
+// Statements with a filter in front count as they do without; what becomes of filters in them.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <thread>
+
+#include "nestline/io.h"
+#include "tests/faces/duckdb/database.h"
+#include "tests/support/temp_folder.h"
+
+namespace {
+
+using nestline::Filter;
+using nestline::test::Blob;
+using nestline::test::Connection;
+using nestline::test::Database;
+using nestline::test::DuckdbTest;
+
+// `big` has 200,000 rows of 1000 groups, 2 % of them with a partner in `small`; NULLs in both.
+constexpr const char* kTables[] = {
+    "CREATE TABLE big AS SELECT CASE WHEN i % 1000 <> 7 THEN (hash(i) >> 1)::BIGINT END AS k, "
+    "(i % 1000)::INTEGER AS g, 'user:' || hash(i) AS t FROM range(200000) r(i)",
+    "CREATE TABLE small AS SELECT CASE WHEN i % 500 <> 3 THEN (hash(i) >> 1)::BIGINT END AS k, "
+    "(i % 1000)::INTEGER AS g, 'user:' || hash(i) AS t FROM range(0, 400000, 50) r(i)",
+    "CREATE TABLE none AS SELECT * FROM small WHERE false",
+    "CREATE TABLE filters AS SELECT g, nestline_build(k, 0.001, 400) AS f FROM big GROUP BY g",
+    "SET VARIABLE f = (SELECT nestline_build(k, 0.001) FROM small)",
+    "SET VARIABLE h = (SELECT nestline_open(getvariable('f')))",
+};
+#define OPENED(key, table) "(SELECT nestline_open(nestline_build(" key ")) FROM " table ")"
+constexpr std::array<const char*, 2> kShapes[] = {
+    {"SELECT count(*) FROM big WHERE k IN (SELECT k FROM small)",
+     "SELECT count(*) FROM big WHERE nestline_may_contain(" OPENED(
+         "k", "small") ", k) AND k IN "
+                       "(SELECT k FROM small)"},
+    {"SELECT count(*) FROM big JOIN small USING (k)",
+     "SELECT count(*) FROM (SELECT * FROM big WHERE nestline_may_contain(getvariable('h'), k)) "
+     "JOIN small USING (k)"},
+    {"SELECT count(*) FROM big WHERE NOT EXISTS (FROM small WHERE small.k = big.k)",
+     "SELECT count(*) FROM big WHERE NOT coalesce(nestline_may_contain(getvariable('f'), k), false)"
+     " OR NOT EXISTS (FROM small WHERE small.k = big.k)"},
+    {"SELECT count(*) FROM big WHERE t IN (SELECT t FROM small)",
+     "SELECT count(*) FROM big WHERE nestline_may_contain(" OPENED(
+         "t", "small") ", t) AND t IN "
+                       "(SELECT t FROM small)"},
+    {"SELECT count(*) FROM big LEFT JOIN small USING (t) WHERE small.t IS NULL",
+     "SELECT count(*) FROM big LEFT JOIN (SELECT * FROM small WHERE nestline_contains(" OPENED(
+         "t", "big") ", t)) s USING (t) WHERE s.t IS NULL"},
+    {"SELECT count(*) FROM big WHERE k IN (SELECT k FROM none)",
+     "SELECT count(*) FROM big WHERE nestline_may_contain(" OPENED("k",
+                                                                   "none") ", k) AND k IN "
+                                                                           "(SELECT k FROM none)"},
+    {"SELECT count(*) FROM big WHERE k NOT IN (SELECT k FROM none)",
+     "SELECT count(*) FROM big WHERE nestline_may_contain(" OPENED("k", "none") ", k) IS NOT true"},
+    {"SELECT count(*) FROM none WHERE k IN (SELECT k FROM small)",
+     "SELECT count(*) FROM none WHERE nestline_may_contain(getvariable('h'), k)"},
+    // 1000 filters, one for each group, and rows in any order.
+    {"SELECT count(*) FROM small JOIN big USING (k, g)",
+     "SELECT count(*) FROM (SELECT small.* FROM small JOIN filters USING (g) WHERE "
+     "nestline_may_contain(f, k)) JOIN big USING (k, g)"},
+    {"SELECT count(*) FROM big WHERE k IS NOT NULL",
+     "SELECT count(*) FROM big JOIN (SELECT g, nestline_open(f) AS f FROM filters) USING (g) WHERE "
+     "nestline_may_contain(f, k)"},
+    {"SELECT count(*) FROM small WHERE EXISTS (FROM big WHERE big.g = small.g AND big.k = small.k)",
+     "SELECT count(*) FROM small WHERE nestline_may_contain((SELECT f FROM filters WHERE filters.g "
+     "= small.g), k) AND EXISTS (FROM big WHERE big.g = small.g AND big.k = small.k)"},
+    {"SELECT count(*) FROM big WHERE k IN (SELECT k FROM small WHERE g < 300 UNION ALL SELECT k "
+     "FROM small WHERE g >= 600)",
+     "SELECT count(*) FROM big WHERE nestline_may_contain((SELECT nestline_open(nestline_merge(f)) "
+     "FROM (SELECT nestline_build(k, 0.001, 9000) AS f FROM small WHERE g < 300 OR g >= 600 GROUP "
+     "BY g < 300)), k) AND k IN (SELECT k FROM small WHERE g < 300 OR g >= 600)"},
+};
+
+TEST_F(DuckdbTest, CountsAreThoseOfPlainSql) {
+  for (const char* const statement : kTables) sql.run(statement);
+  for (const auto& [plain, filtered] : kShapes) {
+    EXPECT_EQ(sql.number(filtered), sql.number(plain)) << filtered;
+  }
+  EXPECT_EQ(sql.number(kShapes[0][0]), 4000);  // so they are no zeros
+  EXPECT_EQ(sql.number("SELECT count(*) FROM big, small WHERE nestline_may_contain(NULL, big.k)"),
+            0);
+}
+
+TEST_F(DuckdbTest, ThreadsAndConnectionsHaveTheSameAnswers) {
+  for (const char* const statement : kTables) sql.run(statement);
+  sql.run("SET threads = 4");
+  std::vector<std::int64_t> wanted;
+  for (const auto& [plain, filtered] : kShapes) wanted.push_back(sql.number(plain));
+  std::vector<int> wrong(3);
+  std::vector<std::thread> threads;
+  for (std::size_t number = 0; number < wrong.size(); ++number) {
+    threads.emplace_back([&, number] {
+      Connection other(database.get());
+      for (std::size_t i = number; i < std::size(kShapes); i += 2) {
+        // Variables are of a connection.
+        other.run(kTables[4]);
+        other.run(kTables[5]);
+        wrong[number] += other.number(kShapes[i][1]) != wanted[i];
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, std::vector<int>(3));
+}
+
+TEST_F(DuckdbTest, BuildsOfThreadsAreTheSameFilter) {
+  sql.run("CREATE TABLE t AS SELECT (hash(i % 150000) >> 1)::BIGINT AS k FROM range(300000) r(i)");
+  const Blob one = sql.blob("SELECT nestline_build(k, 0.001) FROM t");
+  sql.run("SET threads = 4");
+  const Blob four = sql.blob("SELECT nestline_build(k, 0.001) FROM t");
+  EXPECT_EQ(four.size(), one.size());
+  for (const Blob& blob : {one, four}) {
+    EXPECT_EQ(sql.number("SELECT count(*) FROM t WHERE nestline_may_contain(?, k)", {blob}),
+              300000);
+    EXPECT_EQ(Filter::load(blob).size(), 150000u);  // once each
+  }
+  // A window combines one state into several.
+  EXPECT_EQ(
+      sql.number(
+          "SELECT sum(nestline_info(f).keys) FROM (SELECT nestline_build(i) OVER (ORDER BY i ROWS "
+          "BETWEEN 9 PRECEDING AND CURRENT ROW) AS f FROM range(1000) r(i))"),
+      10 * 1000 - 45);
+}
+
+TEST_F(DuckdbTest, AKeyOfManyRowsIsKeptOnce) {
+  const Blob blob = sql.blob("SELECT nestline_build(i % 100) FROM range(3000000) r(i)");
+  EXPECT_EQ(sql.number("SELECT nestline_info(?).keys", {blob}), 100);
+  EXPECT_EQ(sql.number("SELECT sum(nestline_may_contain(?, i)::INT)::BIGINT FROM range(100) r(i)",
+                       {blob}),
+            100);
+}
+
+// Each row has its own filter, all of one length: DuckDB takes memory of earlier ones again.
+TEST_F(DuckdbTest, FiltersOfRowsAreNotMistaken) {
+  sql.run(
+      "CREATE TABLE f AS SELECT i, nestline_build(i, 0.0001, 50) AS b FROM range(3000) r(i) GROUP "
+      "BY i");
+  EXPECT_EQ(sql.number("SELECT count(DISTINCT octet_length(b)) FROM f"), 1);
+  for (const std::string from : {"b", "unhex(hex(b))", "nestline_open(b)"}) {
+    EXPECT_EQ(sql.number("SELECT count(*) FROM f WHERE nestline_may_contain(" + from + ", i)"),
+              3000);
+    EXPECT_LT(sql.number("SELECT count(*) FROM f WHERE nestline_may_contain(" + from + ", i + 1)"),
+              12);
+  }
+  Blob place = sql.blob("SELECT b FROM f WHERE i = 0");
+  for (std::int64_t i = 0; i < 200; ++i) {
+    const Blob next = sql.blob("SELECT b FROM f WHERE i = ?", {i});
+    std::copy(next.begin(), next.end(), place.begin());
+    EXPECT_EQ(sql.number("SELECT nestline_may_contain(?, ?)::INT", {place, i}), 1);
+    EXPECT_EQ(sql.number("SELECT nestline_may_contain(?, ?)::INT", {place, i + 1}), 0);
+  }
+}
+
+// Sets how many filters may be open, which is of the process, until it is destroyed.
+class FilterLimit {
+ public:
+  FilterLimit(Connection& sql, const std::string& filters) : sql_(sql) {
+    sql_.run("SELECT nestline_limits(" + filters + ", NULL)");
+  }
+  FilterLimit(const FilterLimit&) = delete;
+  FilterLimit& operator=(const FilterLimit&) = delete;
+  ~FilterLimit() { (void)sql_.result("SELECT nestline_limits(4096, 1 << 30)"); }
+
+ private:
+  Connection& sql_;
+};
+
+TEST_F(DuckdbTest, HandlesLastUntilOthersNeedTheirRoom) {
+  const FilterLimit limit(sql, "5");
+  sql.run("SET VARIABLE h = (SELECT nestline_open(nestline_build(i)) FROM range(1000) r(i))");
+  const std::string found =
+      "SELECT count(*) FROM range(1000) r(i) WHERE nestline_may_contain(getvariable('h'), i)";
+  sql.run("CREATE TABLE f AS SELECT i, nestline_build(i) AS b FROM range(300) r(i) GROUP BY i");
+  EXPECT_EQ(sql.number("SELECT count(*) FROM f WHERE nestline_may_contain(b, i)"), 300);
+  EXPECT_EQ(sql.number(found), 1000);  // blobs took it from no handle
+  EXPECT_EQ(sql.number("SELECT nestline_limits(NULL, NULL).open_filters"), 5);
+
+  EXPECT_EQ(sql.number("SELECT count(*) FROM (SELECT i, nestline_open(b) AS b FROM f ORDER BY i) "
+                       "WHERE octet_length(b) = 12"),
+            300);
+  const std::string error = sql.error(found);
+  EXPECT_NE(error.find("call nestline_open again"), error.npos) << error;
+  sql.run("SET VARIABLE h = (SELECT nestline_open(nestline_build(i)) FROM range(1000) r(i))");
+  EXPECT_EQ(sql.number("SELECT nestline_limits(1000, NULL).filters"), 1000);
+  EXPECT_EQ(sql.number("SELECT sum(octet_length(nestline_open(b)))::BIGINT FROM f"), 3600);
+  EXPECT_EQ(sql.number(found), 1000);
+  EXPECT_EQ(sql.number("SELECT nestline_limits(NULL, 1000000).bytes"), 1000000);
+  EXPECT_LE(sql.number("SELECT nestline_limits(NULL, NULL).open_bytes"), 1000000);
+}
+
+TEST_F(DuckdbTest, InsertAndEraseGiveChangedCopies) {
+  sql.run("CREATE TABLE f AS SELECT nestline_build(i, 0.0001, 1000) AS b FROM range(500) r(i)");
+  sql.run("CREATE TABLE more AS SELECT nestline_insert(b, i) AS b FROM f, range(400, 900) r(i)");
+  EXPECT_EQ(sql.number("SELECT nestline_info(b).keys FROM more"), 1000);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM more, range(900) r(i) WHERE nestline_count(b, i) = "
+                       "1 + (i BETWEEN 400 AND 499)::INT"),
+            900);
+  sql.run("CREATE TABLE less AS SELECT nestline_erase(b, i) AS b FROM more, range(0, 400) r(i)");
+  EXPECT_EQ(
+      sql.number("SELECT count(*) FROM less, range(900) r(i) WHERE nestline_may_contain(b, i)"),
+      500);
+  EXPECT_EQ(sql.number("SELECT nestline_info(b).keys FROM f"), 500);
+}
+
+TEST_F(DuckdbTest, FilesAreThoseOfCpp) {
+  const nestline::test::TempFolder folder;
+  const std::string path = (folder / "f.nest").string();
+  EXPECT_GT(sql.number("SELECT nestline_save(nestline_build(i, 0.0001), '" + path +
+                       "') FROM range(1000) r(i)"),
+            1000);
+  Filter filter = Filter::load(path);
+  EXPECT_EQ(filter.size(), 1000);
+  EXPECT_EQ(sql.number("SELECT octet_length(nestline_load('" + path + "'))"),
+            static_cast<std::int64_t>(std::filesystem::file_size(path)));
+  (void)filter.insert(5000);
+  nestline::save(filter, path);  // other content at the same path
+  EXPECT_EQ(sql.number("SELECT nestline_may_contain(nestline_open(nestline_load('" + path +
+                       "')), 5000)::INT"),
+            1);
+  EXPECT_EQ(sql.number("SELECT count(*) FROM range(1000) r(i) WHERE nestline_may_contain((SELECT "
+                       "nestline_open(content) "
+                       "FROM read_blob('" +
+                       path + "')), i)"),
+            1000);
+}
+
+TEST_F(DuckdbTest, InfoIsThatOfCpp) {
+  const Blob blob = sql.blob("SELECT nestline_build(i, 0.001, 5000) FROM range(1000) r(i)");
+  const Filter filter = Filter::load(blob);
+  EXPECT_EQ(sql.number("SELECT nestline_info(?).keys", {blob}), 1000);
+  EXPECT_EQ(sql.number("SELECT nestline_info(?).capacity", {blob}),
+            static_cast<std::int64_t>(filter.capacity()));
+  EXPECT_EQ(sql.number("SELECT nestline_info(?).bits", {blob}), filter.bits());
+  EXPECT_EQ(sql.number("SELECT nestline_info(nestline_open(?)).bytes", {blob}),
+            static_cast<std::int64_t>(blob.size()));
+  EXPECT_EQ(sql.number("SELECT (nestline_info(?).rate * 1e12)::BIGINT", {blob}),
+            static_cast<std::int64_t>(std::llround(filter.expected_fpr() * 1e12)));
+}
+
+TEST_F(DuckdbTest, NullAndNoRows) {
+  for (const std::string nothing :
+       {"nestline_may_contain(NULL, 1)", "nestline_may_contain(nestline_build(1), NULL)",
+        "nestline_count(NULL, 1)", "nestline_info(NULL)", "nestline_open(NULL)",
+        "nestline_load(NULL)", "nestline_save(NULL, 'x')", "nestline_merge(NULL)",
+        "nestline_insert(NULL, 1)", "nestline_erase(NULL, 1)"}) {
+    EXPECT_EQ(sql.number("SELECT (" + nothing + " IS NULL)::INT"), 1) << nothing;
+  }
+  EXPECT_EQ(sql.number("SELECT nestline_info(nestline_build(NULL)).keys"), 0);
+  EXPECT_EQ(sql.number("SELECT count(nestline_info(CASE WHEN i % 2 = 0 THEN f END).keys) FROM "
+                       "(SELECT nestline_build(1) AS f), range(1000) r(i)"),
+            500);
+  EXPECT_EQ(sql.number(
+                "SELECT nestline_may_contain(nestline_build(i, 0.001), 1)::INT FROM range(0) r(i)"),
+            0);
+}
+
+}  // namespace

@@ -1,0 +1,120 @@
+// Fuzz target: for any bytes, from_bytes throws a FormatError or makes a filter that works. The
+// filter gives the same bytes back, and takes lookups and changes.
+//
+// The input is used in three ways, since a fuzzer cannot find checksums by itself:
+//   - the input as it is
+//   - the input, as long as a file, with its checksums made right
+//   - an input without the magic is a short form of a file: a byte that says what is repaired,
+//     bytes 8 to 79 of the header, blocks
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+#include "nestline/filter.h"
+#include "nestline/io.h"
+#include "tests/filters/file/format_tools.h"
+
+namespace {
+
+using namespace nestline::format_tools;
+using nestline::Filter;
+
+void check(bool good) {
+  if (!good) std::abort();
+}
+
+void use(Filter& filter) {
+  std::vector<std::uint64_t> keys(200);
+  for (std::uint64_t& key : keys) key = static_cast<std::uint64_t>(&key - keys.data());
+  std::vector<std::uint8_t> found(keys.size());
+  std::vector<std::uint8_t> copies(keys.size());
+  filter.may_contain(keys, found);
+  filter.count(keys, copies);
+  for (const std::uint64_t key : keys) {
+    check(filter.may_contain(key) == (found[key] != 0));
+    check(filter.count(key) == copies[key] && (copies[key] != 0) == (found[key] != 0));
+  }
+  check(filter.expected_fpr() >= 0 && filter.expected_fpr() <= 1);
+
+  std::uint64_t size = filter.size();
+  for (const std::uint64_t key : keys) {
+    const bool stored = bool{filter.insert(key)};
+    size += stored;
+    check(!stored || filter.may_contain(key));
+  }
+  check(filter.size() == size);
+  for (const std::uint64_t key : keys) size -= filter.erase(key);
+  check(filter.size() == size);
+  const Bytes bytes = nestline::to_bytes(filter);
+  check(nestline::to_bytes(nestline::Filter::load(bytes)) == bytes);
+  filter.clear();
+  check(filter.size() == 0 && !filter.may_contain("key"));
+}
+
+void try_bytes(const Bytes& bytes) {
+  try {
+    Filter filter = nestline::Filter::load(bytes);
+    check(nestline::to_bytes(filter) == bytes);
+    use(filter);
+  } catch (const nestline::FormatError& error) {
+    check(error.offset <= bytes.size() && !error.cause.empty());
+  }
+}
+
+// Keys in the blocks, for widths that there are.
+std::uint64_t count_keys(std::uint32_t bits, std::span<const std::byte> blocks) {
+  const std::size_t step = bits == 16 ? 2 : 1;
+  const std::size_t end = bits == 12 ? 40 : 60;
+  std::uint64_t keys = 0;
+  for (std::size_t block = 0; block < blocks.size(); block += kBlock) {
+    for (std::size_t at = block; at < block + end; at += step) {
+      keys += blocks[at] != std::byte{0} || (step == 2 && blocks[at + 1] != std::byte{0});
+    }
+  }
+  return keys;
+}
+
+// The short form.
+Bytes expand(std::span<const std::byte> input) {
+  constexpr std::size_t kFields = kFieldsEnd - kByteOrderAt;
+  const unsigned repair = input.empty() ? 0 : std::to_integer<unsigned>(input[0]);
+  Bytes rest(input.begin() + !input.empty(), input.end());
+  rest.resize(std::max(rest.size(), kFields + kBlock));
+  rest.resize(kFields + (rest.size() - kFields + kBlock - 1) / kBlock * kBlock);
+  const std::span blocks = std::span(rest).subspan(kFields);
+
+  Bytes file = make_file({}, blocks);
+  const std::uint64_t length = get64(file, kLengthAt);
+  std::copy_n(rest.begin(), kFields, file.begin() + kByteOrderAt);
+  if ((repair & 1) != 0) {
+    put32(file, kByteOrderAt, 0x01020304);
+    put32(file, kFormatVersionAt, 1);
+    put32(file, kHashVersionAt, 2);
+  }
+  const auto bits = static_cast<std::uint32_t>(get64(file, kBitsAt - 4) >> 32);
+  const auto growth = static_cast<std::uint32_t>(get64(file, kGrowthAt));
+  if ((repair & 2) != 0 && growth < 16) {
+    put64(file, kBaseBlocksAt, (blocks.size() / kBlock) >> growth);
+  }
+  if ((repair & 4) != 0) put64(file, kKeysAt, count_keys(bits, blocks));
+  if ((repair & 8) != 0) put64(file, kLengthAt, length);
+  seal(file);
+  return file;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto input = std::as_bytes(std::span(data, size));
+  Bytes bytes(input.begin(), input.end());
+  try_bytes(bytes);
+  if (size > 0 && data[0] == 0x8e) {
+    seal(bytes);
+    try_bytes(bytes);
+  } else {
+    try_bytes(expand(input));
+  }
+  return 0;
+}

@@ -1,0 +1,269 @@
+// Every kernel of a maplet's blocks, on every target that this machine can run, against its
+// definition in layout.h and geometry.h.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <vector>
+
+#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/place/geometry.h"
+#include "lib/engine/place/layout.h"
+#include "lib/engine/table/table.h"
+#include "tests/engine/kernels/each_target.h"
+
+namespace nestline::test { namespace {
+
+using L = MapletLayout;
+
+TEST(MapletLayout, KeepsEachFingerprintAndValueApart) {
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 1000; ++round) {
+    Block block{};
+    std::memset(block.bytes.data() + kMarkByte, 0xa5, 4);
+    std::array<std::uint32_t, L::kSlots> fingerprints{};
+    std::array<std::uint64_t, L::kSlots> values{};
+    for (int step = 0; step < 30; ++step) {
+      const auto slot = static_cast<std::uint32_t>(random() % L::kSlots);
+      values[slot] = random() % 3 == 0 ? L::kValueMask : random() & L::kValueMask;
+      if (random() % 2 == 0) {
+        fingerprints[slot] = L::fingerprint_of(static_cast<std::uint32_t>(random()));
+        L::set(block, slot, fingerprints[slot], values[slot]);
+      } else {
+        L::set_value(block, slot, values[slot]);
+      }
+      if (random() % 4 == 0) {
+        L::set(block, slot, 0);
+        fingerprints[slot] = 0;
+        values[slot] = 0;
+      }
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        ASSERT_EQ(L::get(block, s), fingerprints[s]);
+        ASSERT_EQ(L::value(block, s), values[s]);
+      }
+    }
+    for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) ASSERT_EQ(block.bytes[b], 0xa5);
+  }
+}
+
+TEST(MapletLayout, StoresBytesWhereTheFormatSays) {
+  Block block{};
+  L::set(block, 3, 0xfedcb, 0x0123456789);
+  Block wanted{};
+  wanted.bytes[6] = 0xcb;
+  wanted.bytes[7] = 0xed;
+  wanted.bytes[57] = 0xf0;
+  const std::array<std::uint8_t, 5> value = {0x89, 0x67, 0x45, 0x23, 0x01};
+  std::copy(value.begin(), value.end(), wanted.bytes.begin() + 16 + 15);
+  EXPECT_EQ(block.bytes, wanted.bytes);
+  // Of 64 hash bits with the low byte 0: 1 in its place.
+  EXPECT_EQ(L::fingerprint_of(0xabc00fffu), 0xabc01u);
+  EXPECT_EQ(L::fingerprint_of(0xabc01fffu), 0xabc01u);
+}
+
+Block random_block(std::mt19937_64& random, std::uint32_t percent) {
+  Block block{};
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    if (random() % 100 >= percent) continue;
+    // Often alike: the same halfword, or the same fingerprint.
+    const std::uint32_t high = static_cast<std::uint32_t>(random() % 3) << 16;
+    const std::uint32_t low =
+        random() % 2 == 0 ? 0x1234 : 1 + static_cast<std::uint32_t>(random() % 255);
+    L::set(block, s, high | low, random() & L::kValueMask);
+  }
+  if (random() % 2 == 0) block.raise_mark(static_cast<std::uint32_t>(random() % kSpillClasses));
+  return block;
+}
+
+std::uint64_t slots_where(const Block& block, auto&& condition) {
+  std::uint64_t slots = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    slots |= std::uint64_t{condition(L::get(block, s))} << s;
+  }
+  return slots;
+}
+
+TEST(MapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
+  for_each_target([](std::int64_t target) {
+    const MapletKernels& kernels = maplet_kernels();
+    EXPECT_EQ(kernels.target, target);
+    std::mt19937_64 random(2);
+    for (int i = 0; i < 2000; ++i) {
+      const Block block = random_block(random, static_cast<std::uint32_t>(i % 101));
+      for (const std::uint32_t f : {0x1234u, 0x11234u, 0x21234u, 1u, 0x20007u, 0x31234u}) {
+        ASSERT_EQ(kernels.match(block, f),
+                  slots_where(block, [&](std::uint32_t g) { return g == f; }));
+      }
+      const std::uint64_t free = slots_where(block, [](std::uint32_t f) { return f == 0; });
+      ASSERT_EQ(kernels.free_slots(block), free);
+      const auto from = static_cast<std::uint32_t>(random() % 256);
+      const auto below = static_cast<std::uint32_t>(random() % 400);
+      const auto between = [&](std::uint32_t low, std::uint32_t high) {
+        return slots_where(block, [&](std::uint32_t f) {
+          return f != 0 && spill_class(f) >= low && spill_class(f) < high;
+        });
+      };
+      ASSERT_EQ(kernels.of_classes(block, from, below), between(from, below));
+      Ranks ranks;
+      kernels.rank(block, ranks);
+      ASSERT_EQ(ranks.free, free);
+      ASSERT_EQ(ranks.covered, between(0, block.mark()));
+      ASSERT_EQ(ranks.below, block.mark() + Ranks::kStep<L>);
+      ASSERT_EQ(ranks.next, between(block.mark(), ranks.below));
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(ranks.phase<L>(s), 0u);
+      const Way way = kernels.find_free_way(block, {0, L::kAllSlots, 1, 0});
+      ASSERT_EQ(static_cast<bool>(way), free != 0);
+      if (way) {
+        ASSERT_EQ(way.steps(), 1u);
+        ASSERT_NE(free >> way.step(0) & 1, 0u);
+      }
+    }
+  });
+}
+
+TEST(MapletKernelsTest, SplitsByTheNextBit) {
+  for_each_target([](std::int64_t) {
+    const MapletKernels& kernels = maplet_kernels();
+    std::mt19937_64 random(3);
+    for (std::uint32_t growth = 0; growth < max_growth(kMapletBits); ++growth) {
+      std::vector<Block> blocks;
+      for (std::uint32_t i = 0; i < 50; ++i) {
+        blocks.push_back(random_block(random, 2 * i));
+        blocks.back().bytes[61] = 0x55;  // lock and version
+      }
+      std::vector<Block> children(2 * blocks.size(), blocks[0]);
+      kernels.split()(blocks.data(), blocks.size(), growth, children.data());
+      for (std::size_t i = 0; i < blocks.size(); ++i) {
+        Block wanted[2] = {};
+        for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+          const std::uint32_t f = L::get(blocks[i], s);
+          L::set(wanted[f >> (19 - growth) & 1], s, f, L::value(blocks[i], s));
+        }
+        for (std::size_t child = 0; child < 2; ++child) {
+          wanted[child].bytes[kMarkByte] = blocks[i].bytes[kMarkByte];
+          ASSERT_EQ(children[2 * i + child].bytes, wanted[child].bytes);
+        }
+      }
+    }
+  });
+}
+
+// A nearly full table, so that many pairs are away.
+struct Filled {
+  static constexpr Geometry kGeometry{127, 1};
+  std::vector<Block> blocks = std::vector<Block>(kGeometry.blocks());
+  std::vector<std::uint64_t> hashes;
+
+  explicit Filled(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Table<L, NoLocks> table(blocks.data(), kGeometry, kernels_for(kMapletBits));
+    for (std::uint64_t i = 0; i < kGeometry.blocks() * L::kSlots * 96 / 100; ++i) {
+      // Some keys have several values.
+      hashes.push_back(i % 5 == 0 && i > 10 ? hashes[i - 7] : random());
+      if (table.insert(table.home(hashes.back()), i) != Outcome::stored) hashes.pop_back();
+    }
+    for (int i = 0; i < 500; ++i) hashes.push_back(random());
+  }
+  [[nodiscard]] BlocksView view() const { return {blocks.data(), kGeometry, derive_secrets(9)}; }
+};
+
+TEST(MapletKernelsTest, FindsTheValuesThatTheTableFinds) {
+  for_each_target([](std::int64_t) {
+    const MapletKernels& kernels = maplet_kernels();
+    Filled filled(4);
+    const Table<L, NoLocks> table(filled.blocks.data(), Filled::kGeometry, kernels);
+    std::size_t away = 0;
+    for (const std::uint64_t hash : filled.hashes) {
+      std::array<std::uint64_t, L::kMaxCopies> wanted;
+      std::array<std::uint64_t, L::kMaxCopies> found;
+      const std::size_t count = table.values(table.home(hash), wanted);
+      ASSERT_EQ(kernels.find(filled.view(), hash, found.data()), count);
+      ASSERT_TRUE(std::equal(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count),
+                             wanted.begin()));
+      away +=
+          kernels.match(filled.blocks[table.home(hash).block], table.home(hash).fingerprint) == 0 &&
+          count != 0;
+    }
+    EXPECT_GT(away, 50u);  // some are found in their alternates only
+  });
+}
+
+TEST(MapletKernelsTest, BatchesFindWhatSinglesFind) {
+  for_each_target([](std::int64_t) {
+    const MapletKernels& kernels = maplet_kernels();
+    Filled filled(5);
+    for (const InputKind input : {InputKind::hashes, InputKind::integers}) {
+      for (std::size_t count = 0; count <= kMaxLocated; ++count) {
+        const std::uint64_t* const keys = filled.hashes.data() + count * 7;
+        std::array<std::uint8_t, kMaxLocated> counts;
+        std::array<std::uint64_t, kMaxLocated * L::kMaxCopies> values;
+        MapletGroup group;
+        kernels.locate(filled.view(), keys, count, input, group);
+        const std::size_t all =
+            kernels.find_batch(filled.view(), group, counts.data(), values.data());
+        std::size_t at = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          const std::uint64_t hash =
+              input == InputKind::hashes ? keys[i] : mix_integer(keys[i], filled.view().secrets);
+          std::array<std::uint64_t, L::kMaxCopies> alone;
+          ASSERT_EQ(kernels.find(filled.view(), hash, alone.data()), counts[i]);
+          for (std::size_t v = 0; v < counts[i]; ++v) ASSERT_EQ(values[at++], alone[v]);
+        }
+        ASSERT_EQ(all, at);
+      }
+    }
+  });
+}
+
+TEST(MapletKernelsTest, ALockedBlockIsBusy) {
+  for_each_target([](std::int64_t) {
+    const MapletKernels& kernels = maplet_kernels();
+    Filled filled(6);
+    const std::uint64_t hash = filled.hashes[0];
+    const Place home = home_of<L>(Filled::kGeometry, hash);
+    std::array<std::uint64_t, L::kMaxCopies> values;
+    ASSERT_NE(kernels.find(filled.view(), hash, values.data()), MapletKernels::kBusy);
+    filled.blocks[home.block].bytes[61] |= 1;
+    EXPECT_EQ(kernels.find(filled.view(), hash, values.data()), MapletKernels::kBusy);
+    std::uint8_t count = 0;
+    MapletGroup group;
+    kernels.locate(filled.view(), &hash, 1, InputKind::hashes, group);
+    EXPECT_EQ(kernels.find_batch(filled.view(), group, &count, values.data()),
+              MapletKernels::kBusy);
+  });
+}
+
+template <class Locks>
+void expect_first_store() {
+  for_each_target([](std::int64_t) {
+    const MapletKernels& kernels = maplet_kernels();
+    constexpr Geometry kGeometry{5, 0};
+    std::vector<Block> blocks(kGeometry.blocks());
+    std::mt19937_64 random(7);
+    for (std::uint64_t i = 0; i < 60; ++i) {
+      const std::uint64_t hash = random();
+      const Place place = home_of<L>(kGeometry, hash);
+      const std::uint64_t free = kernels.free_slots(blocks[place.block]);
+      const std::vector<Block> before = blocks;
+      ASSERT_EQ(kernels.store.with<Locks>()(blocks.data(), kGeometry, hash, i), free != 0);
+      if (free != 0) {
+        ASSERT_EQ(L::get(blocks[place.block], first_slot(free)), place.fingerprint);
+        ASSERT_EQ(L::value(blocks[place.block], first_slot(free)), i);
+        ASSERT_EQ(blocks[place.block].header(), before[place.block].header() + kHeaderVersion);
+      } else {
+        for (std::size_t b = 0; b < blocks.size(); ++b) ASSERT_EQ(blocks[b].bytes, before[b].bytes);
+      }
+    }
+  });
+}
+
+TEST(MapletKernelsTest, StoresFirstWhereThereIsRoomAtHome) {
+  expect_first_store<OneWriter>();
+  expect_first_store<BlockLocks>();
+}
+
+}  // namespace
+}  // namespace nestline::test
