@@ -33,7 +33,7 @@
 
 namespace nestline { inline namespace v0_3 {
 
-struct SecondLook;  // private to the library
+struct LookupFallback;  // private to the library
 
 /// Lookups of single keys in loops: to enter and leave the filter is paid once, not for each key.
 ///
@@ -63,7 +63,7 @@ class NESTLINE_EXPORT ConcurrentReader {
     // The table each time: another thread may exchange it for a larger one.
     const internal::BlocksView& view = internal::load_table(table_);
     const auto library = [&]() __attribute__((always_inline)) { return may_contain_one(hash); };
-    return internal::look_up_here(
+    return internal::inline_lookup(
         view.layout,
         [&]<class L>(L) __attribute__((always_inline)) {
           return internal::contains_here_beside<L>(&view, hash.value, library);
@@ -80,7 +80,7 @@ class NESTLINE_EXPORT ConcurrentReader {
   [[nodiscard]] Hash prepare(Key key) const noexcept;
 
  private:
-  ConcurrentReader(const SecondLook& of, const internal::KeyHasher& hash_of) noexcept;
+  ConcurrentReader(const LookupFallback& of, const internal::KeyHasher& hash_of) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
   alignas(void*) unsigned char section_[2 * sizeof(void*)];
   const void* state_;

@@ -40,7 +40,7 @@ class Reader {
   [[nodiscard]] NESTLINE_INLINE bool may_contain(Key key) const noexcept {
     const std::uint64_t hash = hash_of_(key).value;
 #if NESTLINE_MATCHES_HERE
-    return internal::look_up_here(
+    return internal::inline_lookup(
         view_.layout,
         [&]<class L>(L) __attribute__((always_inline)) {
           return internal::contains_here<L>(

@@ -1,6 +1,6 @@
 // An exact model of a filter, and a wrapper that holds both and compares after every call.
 //
-// A filter cannot tell two keys apart that have the same fingerprint and phase and whose homes are
+// A filter cannot tell two keys apart that have the same fingerprint and bucket offset and whose homes are
 // equal, or each other's alternates. The model knows these classes, so it knows every answer up to
 // them, false positives included: with `home` keys of the key's class at its home and `away` keys
 // of it at the alternate,
@@ -27,11 +27,11 @@
 
 namespace nestline::test {
 
-// Each block's spill mark.
+// Each block's overflow mark.
 inline std::vector<std::uint32_t> marks_of(const Filter& filter) {
   const auto& view = FilterAccess::blocks(filter).view;
   std::vector<std::uint32_t> marks(view.geometry.blocks());
-  for (std::size_t b = 0; b < marks.size(); ++b) marks[b] = view.blocks[b].mark();
+  for (std::size_t b = 0; b < marks.size(); ++b) marks[b] = view.blocks[b].overflow_mark();
   return marks;
 }
 
@@ -42,7 +42,7 @@ inline std::vector<std::uint8_t> block_bytes(const Filter& filter) {
   return bytes;
 }
 
-// The multiset of stored hashes, by home and (fingerprint, phase).
+// The multiset of stored hashes, by home and (fingerprint, bucket offset).
 class Model {
  public:
   explicit Model(const Filter& filter) : filter_(filter) {}
@@ -71,7 +71,7 @@ class Model {
 
  private:
   using Id = std::tuple<std::uint64_t, std::uint32_t, std::uint32_t>;
-  static Id id(const Place& place) { return {place.block, place.fingerprint, place.phase}; }
+  static Id id(const Place& place) { return {place.block, place.fingerprint, place.bucket_offset}; }
   [[nodiscard]] unsigned at(const Place& place) const {
     const auto found = copies_.find(id(place));
     return found == copies_.end() ? 0 : found->second;
@@ -168,10 +168,10 @@ class CheckedFilter {
             continue;
           }
           ++taken;
-          const std::uint64_t bucket = L::bucket(fingerprint, L::phase_at(fingerprint, s));
+          const std::uint64_t bucket = L::bucket(fingerprint, L::bucket_offset_at(fingerprint, s));
           EXPECT_NE(bucket & slot_bit, 0u);
         }
-        for (std::size_t i = kMarkByte + 1; i < kBlockBytes; ++i) EXPECT_EQ(block.bytes[i], 0);
+        for (std::size_t i = kOverflowMarkByte + 1; i < kBlockBytes; ++i) EXPECT_EQ(block.bytes[i], 0);
       }
     });
     EXPECT_EQ(taken, size_);

@@ -12,7 +12,7 @@ double blocks_a_lookup(const Filter& filter, std::span<const std::uint64_t> keys
       const Place home = table.home(state.hasher()(key).value);
       const Block& block = state.view.blocks[home.block];
       const bool found = (state.kernels->match(block, home.fingerprint) & home.bucket) != 0;
-      second += !found && spill_class(home.fingerprint) < block.mark();
+      second += !found && eviction_rank(home.fingerprint) < block.mark();
     }
   });
   return 1 + static_cast<double>(second) / static_cast<double>(keys.size());

@@ -10,9 +10,9 @@
 namespace nestline { inline namespace v0_3 { namespace internal {
 
 inline constexpr std::size_t kBlockBytes = 64;
-inline constexpr std::size_t kMarkByte = 60;
+inline constexpr std::size_t kOverflowMarkByte = 60;
 // The header word's parts, in a header as Block returns it.
-inline constexpr std::uint32_t kHeaderMark = 0xff;
+inline constexpr std::uint32_t kHeaderOverflowMark = 0xff;
 inline constexpr std::uint32_t kHeaderLock = 1u << 8;
 inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
 
@@ -34,7 +34,7 @@ struct BytesAndPlanes : Buckets {
   static constexpr std::uint32_t kPlaneByte = Buckets::kSlots;
   static constexpr std::uint32_t kPlaneBytes = (Buckets::kSlots + 7) / 8;
   static constexpr std::uint32_t kSecondShift = 64 - 8 * kPlaneBytes;
-  static_assert(kPlaneByte + kPlanes * kPlaneBytes <= kMarkByte);
+  static_assert(kPlaneByte + kPlanes * kPlaneBytes <= kOverflowMarkByte);
   // Bit s of a plane is slot s's. Bits after the last slot mean nothing. word_at(byte): the eight
   // bytes of the block from there on, the first one the lowest.
   template <class WordAt>
@@ -42,7 +42,7 @@ struct BytesAndPlanes : Buckets {
     Planes planes = {};
     // Eight bytes that end before the header: the second plane's begin with the first one's end.
     if constexpr (kPlanes > 0) planes[0] = word_at(kPlaneByte);
-    if constexpr (kPlanes > 1) planes[1] = word_at(kMarkByte - 8) >> kSecondShift;
+    if constexpr (kPlanes > 1) planes[1] = word_at(kOverflowMarkByte - 8) >> kSecondShift;
     return planes;
   }
 };

@@ -29,32 +29,32 @@ NESTLINE_INLINE constexpr std::uint32_t rotation(std::uint32_t fingerprint, std:
 template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
 struct ComputedBuckets {
   static constexpr int kBits = kWidth;
-  static constexpr std::uint32_t kLanes = kLaneCount;
-  static constexpr std::uint32_t kSlotsPerLane = kLaneSlots;
+  static constexpr std::uint32_t kChoices = kLaneCount;
+  static constexpr std::uint32_t kSlotsPerSegment = kLaneSlots;
   static constexpr std::uint32_t kSlots = kLaneCount * kLaneSlots;
   static constexpr std::uint32_t kPlanes = 0;
   using Entry = void;  // it has no table
   static constexpr bool kIsComputed = true;
   static constexpr const Entry* table() { return nullptr; }
 
-  // Fingerprint and phase from the rest of a hash.
+  // Fingerprint and bucket offset from the rest of a hash.
   NESTLINE_HERE static constexpr std::uint32_t fingerprint_of(std::uint32_t rest) {
     const std::uint32_t fingerprint = rest >> (32 - kBits);
     return fingerprint + ((fingerprint & 0xff) == 0);
   }
-  NESTLINE_HERE static constexpr std::uint32_t phase_of(std::uint32_t rest) {
-    return scale16(rest >> (16 - kBits) & 0xffff, kSlotsPerLane);
+  NESTLINE_HERE static constexpr std::uint32_t bucket_offset_of(std::uint32_t rest) {
+    return scale16(rest >> (16 - kBits) & 0xffff, kSlotsPerSegment);
   }
   // The candidate slot in `lane`.
-  NESTLINE_HERE static constexpr std::uint32_t slot(std::uint32_t fingerprint, std::uint32_t phase,
+  NESTLINE_HERE static constexpr std::uint32_t slot(std::uint32_t fingerprint, std::uint32_t bucket_offset,
                                                     std::uint32_t lane) {
-    const std::uint32_t q = phase + rotation(fingerprint, lane, kSlotsPerLane);
-    return lane * kSlotsPerLane + (q < kSlotsPerLane ? q : q - kSlotsPerLane);
+    const std::uint32_t q = bucket_offset + rotation(fingerprint, lane, kSlotsPerSegment);
+    return lane * kSlotsPerSegment + (q < kSlotsPerSegment ? q : q - kSlotsPerSegment);
   }
   // The bucket. Lanes after lane 0 share one word of 16-bit fields: half of slot()'s instructions.
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
-                                                        std::uint32_t phase) {
-    constexpr std::uint64_t kR = kSlotsPerLane;
+                                                        std::uint32_t bucket_offset) {
+    constexpr std::uint64_t kR = kSlotsPerSegment;
     constexpr std::uint64_t kOnes = 0x0001000100010001u;
     constexpr std::uint64_t kPairOfHalfwords = 0x0000ffff0000ffffu;
     const auto rotations = [&](std::size_t lane, std::size_t other) __attribute__((always_inline)) {
@@ -63,12 +63,12 @@ struct ComputedBuckets {
           kRotationMultiplier[lane] | std::uint64_t{kRotationMultiplier[other]} << 32;
       return (((fingerprint * multipliers) & kPairOfHalfwords) * kR >> 16) & kPairOfHalfwords;
     };
-    std::uint64_t q = (rotations(1, 3) | rotations(2, 4) << 16) + phase * kOnes;
+    std::uint64_t q = (rotations(1, 3) | rotations(2, 4) << 16) + bucket_offset * kOnes;
     const std::uint64_t over = (q + (0x8000 - kR) * kOnes) >> 15 & kOnes;  // 1 where q >= R
     q -= over * kR;
     q += kR | (2 * kR) << 16 | (3 * kR) << 32 | (4 * kR) << 48;  // where the lanes begin
-    std::uint64_t all = std::uint64_t{1} << phase;
-    for (std::uint32_t lane = 1; lane < kLanes; ++lane, q >>= 16) {
+    std::uint64_t all = std::uint64_t{1} << bucket_offset;
+    for (std::uint32_t lane = 1; lane < kChoices; ++lane, q >>= 16) {
       all |= std::uint64_t{1} << (q & 63);
     }
     return all;
@@ -82,16 +82,16 @@ struct ComputedBuckets {
   NESTLINE_INLINE static constexpr std::uint32_t phase_with(std::uint32_t fingerprint,
                                                             std::uint32_t lane,
                                                             std::uint32_t index) {
-    const std::uint32_t phase = index - rotation(fingerprint, lane, kSlotsPerLane);
-    return phase < kSlotsPerLane ? phase : phase + kSlotsPerLane;
+    const std::uint32_t bucket_offset = index - rotation(fingerprint, lane, kSlotsPerSegment);
+    return bucket_offset < kSlotsPerSegment ? bucket_offset : bucket_offset + kSlotsPerSegment;
   }
 };
 
-// For each lane, each fingerprint's bucket with the lane's first slot (lane 0: at phase 0).
+// For each lane, each fingerprint's bucket with the lane's first slot (lane 0: at bucket offset 0).
 template <class Computed>
 inline constexpr auto kUnturned = [] {
-  std::array<std::array<std::uint64_t, std::size_t{1} << Computed::kBits>, Computed::kLanes> all{};
-  for (std::uint32_t lane = 0; lane < Computed::kLanes; ++lane) {
+  std::array<std::array<std::uint64_t, std::size_t{1} << Computed::kBits>, Computed::kChoices> all{};
+  for (std::uint32_t lane = 0; lane < Computed::kChoices; ++lane) {
     std::uint32_t f = 0;
     for (std::uint64_t& bucket : all[lane]) bucket = Computed::bucket_with(f++, lane, 0);
   }
@@ -101,9 +101,9 @@ inline constexpr auto kUnturned = [] {
 // The slots that do not leave their lane when they are turned by so many.
 template <class Computed>
 inline constexpr auto kStay = [] {
-  std::array<std::uint64_t, Computed::kSlotsPerLane> stay{};
+  std::array<std::uint64_t, Computed::kSlotsPerSegment> stay{};
   for (std::uint32_t s = 0; s < Computed::kSlots; ++s) {
-    const std::uint32_t room = Computed::kSlotsPerLane - s % Computed::kSlotsPerLane;
+    const std::uint32_t room = Computed::kSlotsPerSegment - s % Computed::kSlotsPerSegment;
     for (std::uint32_t by = 0; by < room; ++by) stay[by] |= std::uint64_t{1} << s;
   }
   return stay;
@@ -113,7 +113,7 @@ inline constexpr auto kStay = [] {
 template <class Computed>
 NESTLINE_INLINE constexpr std::uint64_t turned(std::uint64_t bucket, std::uint32_t by) {
   const std::uint64_t stay = kStay<Computed>[by];
-  return (bucket & stay) << by | (bucket & ~stay) >> (Computed::kSlotsPerLane - by);
+  return (bucket & stay) << by | (bucket & ~stay) >> (Computed::kSlotsPerSegment - by);
 }
 
 // 8 bits: a table of 8 KiB holds the buckets that begin a lane, a number turns them: a third.
@@ -126,12 +126,12 @@ struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
   static constexpr const Entry* table() { return kUnturned<Computed>[0].data(); }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_in(const Entry* table,
                                                            std::uint32_t fingerprint,
-                                                           std::uint32_t phase) {
-    return turned<Computed>(table[fingerprint], phase);
+                                                           std::uint32_t bucket_offset) {
+    return turned<Computed>(table[fingerprint], bucket_offset);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
-                                                        std::uint32_t phase) {
-    return bucket_in(table(), fingerprint, phase);
+                                                        std::uint32_t bucket_offset) {
+    return bucket_in(table(), fingerprint, bucket_offset);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,
@@ -140,9 +140,9 @@ struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
   }
 };
 
-// For each fingerprint its bucket at phase 0: of narrow lanes, the slots after lane 0.
+// For each fingerprint its bucket at bucket offset 0: of narrow lanes, the slots after lane 0.
 template <class Computed>
-inline constexpr bool kAreNarrow = Computed::kSlots - Computed::kSlotsPerLane <= 32;
+inline constexpr bool kAreNarrow = Computed::kSlots - Computed::kSlotsPerSegment <= 32;
 template <class Computed>
 inline constexpr auto kAtPhase0 = [] {
   using Slots = std::conditional_t<kAreNarrow<Computed>, std::uint32_t, std::uint64_t>;
@@ -150,12 +150,12 @@ inline constexpr auto kAtPhase0 = [] {
   std::uint32_t f = 0;
   for (Slots& one : all) {
     one = static_cast<Slots>(Computed::bucket(f++, 0) >>
-                             (kAreNarrow<Computed> ? Computed::kSlotsPerLane : 0));
+                             (kAreNarrow<Computed> ? Computed::kSlotsPerSegment : 0));
   }
   return all;
 }();
 
-// The same for 9, 10 and 12 bits, with tables of 4, 8 and 16 KiB. At phase 0 the first slot is in
+// The same for 9, 10 and 12 bits, with tables of 4, 8 and 16 KiB. At bucket offset 0 the first slot is in
 // every bucket.
 template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
 struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
@@ -165,14 +165,14 @@ struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
   static constexpr const Entry* table() { return kAtPhase0<Computed>.data(); }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_in(const Entry* table,
                                                            std::uint32_t fingerprint,
-                                                           std::uint32_t phase) {
+                                                           std::uint32_t bucket_offset) {
     std::uint64_t unturned = table[fingerprint];
     if constexpr (kAreNarrow<Computed>) unturned = unturned << kLaneSlots | 1;
-    return turned<Computed>(unturned, phase);
+    return turned<Computed>(unturned, bucket_offset);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
-                                                        std::uint32_t phase) {
-    return bucket_in(table(), fingerprint, phase);
+                                                        std::uint32_t bucket_offset) {
+    return bucket_in(table(), fingerprint, bucket_offset);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
                                                              std::uint32_t lane,

@@ -1,4 +1,4 @@
-// Lookups of single keys in the caller's code: what contains and contains_beside of
+// Lookups of single keys in the caller's code: what contains and contains_concurrent of
 // lib/engine/kernels/lookup-inl.h do for the keys that home decides. The library answers for the
 // others. Not for direct use.
 //
@@ -7,7 +7,7 @@
 #ifndef NESTLINE_INTERNAL_LOOKUP_HERE_H_
 #define NESTLINE_INTERNAL_LOOKUP_HERE_H_
 
-#include "nestline/internal/match_here.h"
+#include "nestline/internal/inline_match.h"
 
 #if NESTLINE_MATCHES_HERE
 
@@ -19,18 +19,18 @@ struct AtHome {
   const unsigned char* block;
   std::uint32_t low_byte;  // of the fingerprint: a mark from there on covers the key
   std::uint32_t fingerprint;
-  std::uint32_t phase;
+  std::uint32_t bucket_offset;
 
   NESTLINE_INLINE AtHome(const BlocksView& view, std::uint64_t hash) {
     const Home home = home_block_of(view.geometry, hash);
     block = reinterpret_cast<const unsigned char*>(view.blocks) + home.block * kBlockBytes;
     fingerprint = L::fingerprint_of(home.rest);
     low_byte = fingerprint & 0xff;
-    phase = L::phase_of(home.rest);
+    bucket_offset = L::bucket_offset_of(home.rest);
   }
   [[nodiscard]] NESTLINE_INLINE std::uint64_t matches(const BlocksView& view) const {
-    return match_here<L>(block, fingerprint) &
-           L::bucket_in(static_cast<const typename L::Entry*>(view.buckets), fingerprint, phase);
+    return inline_match<L>(block, fingerprint) &
+           L::bucket_in(static_cast<const typename L::Entry*>(view.buckets), fingerprint, bucket_offset);
   }
 };
 
@@ -39,7 +39,7 @@ template <class L, class Away>
 NESTLINE_INLINE bool contains_here(const BlocksView& view, std::uint64_t hash, Away&& away) {
   const AtHome<L> home(view, hash);
   const std::uint64_t found = home.matches(view);
-  if (home.low_byte <= home.block[kMarkByte]) [[unlikely]] {
+  if (home.low_byte <= home.block[kOverflowMarkByte]) [[unlikely]] {
     if (found == 0) return away();
   }
   return found != 0;
@@ -51,7 +51,7 @@ NESTLINE_INLINE bool contains_here_beside(const BlocksView* view, std::uint64_t 
                                           Library&& library) {
   asm("" : "+r"(view));  // else g++ 12 keeps it in a vector register, and moves it back five times
   const AtHome<L> home(*view, hash);
-  const auto& word = *reinterpret_cast<const SharedWord*>(home.block + kMarkByte);
+  const auto& word = *reinterpret_cast<const SharedWord*>(home.block + kOverflowMarkByte);
   const std::uint32_t header = load_acquire(word);
   const std::uint64_t found = home.matches(*view);
   const bool changed = load_again(word) != header;
@@ -59,7 +59,7 @@ NESTLINE_INLINE bool contains_here_beside(const BlocksView* view, std::uint64_t 
     if (found != 0) return library();
   }
   // A lock is above every low byte.
-  if (changed || home.low_byte <= (header & (kHeaderLock | kHeaderMark))) [[unlikely]] {
+  if (changed || home.low_byte <= (header & (kHeaderLock | kHeaderOverflowMark))) [[unlikely]] {
     // Of bytes alone a match is a yes at once.
     const bool steady = !changed && (header & kHeaderLock) == 0;
     if (found == 0 || (L::kPlanes > 0 && !steady)) return library();
@@ -71,7 +71,7 @@ NESTLINE_INLINE bool contains_here_beside(const BlocksView* view, std::uint64_t 
 // a filter stays the same, so the branches are predicted: two instructions for the first width. The
 // empty statement keeps compilers from making a jump through a table of them.
 template <class Look, class Library>
-NESTLINE_INLINE bool look_up_here(int layout, Look&& look, Library&& library) {
+NESTLINE_INLINE bool inline_lookup(int layout, Look&& look, Library&& library) {
   if (layout == 8) return look(FilterSlots<8>());
   asm("" : "+r"(layout));
   if (layout == 9) return look(FilterSlots<9>());

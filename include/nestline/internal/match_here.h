@@ -36,7 +36,7 @@ NESTLINE_INLINE std::uint64_t equal_bits(Bytes one, Bytes other) {
 
 // The slots that hold the fingerprint. Bits after the last slot mean nothing.
 template <class L>
-NESTLINE_INLINE std::uint64_t match_here(const unsigned char* block, std::uint32_t fingerprint) {
+NESTLINE_INLINE std::uint64_t inline_match(const unsigned char* block, std::uint32_t fingerprint) {
   const Bytes low = Bytes{} + static_cast<char>(fingerprint);
   std::uint64_t found = 0;
   for (std::size_t i = 0; i < kBlockBytes / kStep; ++i) {

@@ -7,11 +7,11 @@
 
 namespace nestline { inline namespace v0_3 {
 
-// A fingerprint, its phase << 16 and its spill class << 24. Free slots have 0.
+// A fingerprint, its bucket offset << 16 and its eviction rank << 24. Free slots have 0.
 using Resident = std::uint32_t;
 constexpr std::uint32_t fingerprint_of(Resident resident) { return resident & 0xffff; }
-constexpr std::uint32_t phase_of(Resident resident) { return resident >> 16 & 0xff; }
-constexpr std::uint32_t class_of(Resident resident) { return resident >> 24; }
+constexpr std::uint32_t bucket_offset_of(Resident resident) { return resident >> 16 & 0xff; }
+constexpr std::uint32_t rank_of_resident(Resident resident) { return resident >> 24; }
 
 // A block while keys are given its slots. What belongs to free slots means nothing, but their
 // residents are 0. The entries after the last slot are for the kernels.
@@ -32,24 +32,24 @@ struct alignas(64) UnpackedBlock {
   }
 };
 
-// A key as one number: block << 20 | phase << 16 | fingerprint. The lowest 20 bits are its pair.
+// A key as one number: block << 20 | bucket offset << 16 | fingerprint. The lowest 20 bits are its pair.
 constexpr std::uint64_t located(std::uint64_t block, std::uint32_t pair) {
   return block << 20 | pair;
 }
 inline constexpr std::uint32_t kPairMask = (1u << 20) - 1;
 static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
 // Newcomers that `settle` takes for a block at most.
-inline constexpr std::size_t kMaxSettled = 64;
+inline constexpr std::size_t kMaxBulkPlaced = 64;
 
 // A block and its newcomers. Kernels read and write whole vectors, so beyond the last one.
-struct alignas(64) Settling {
+struct alignas(64) BulkPlacement {
   UnpackedBlock block;
-  std::uint64_t bucket[kMaxSettled + 64];
-  Resident newcomer[kMaxSettled + 64];
+  std::uint64_t bucket[kMaxBulkPlaced + 64];
+  Resident newcomer[kMaxBulkPlaced + 64];
   std::size_t count = 0;
   // The numbers of the newcomers that found no slot.
   std::size_t unplaced_count = 0;
-  std::uint8_t unplaced[kMaxSettled];
+  std::uint8_t unplaced[kMaxBulkPlaced];
 };
 
 struct BuildKernels {
@@ -58,12 +58,12 @@ struct BuildKernels {
   // The homes of up to kMaxLocated keys, located. `to` has room for kMaxLocated.
   void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        InputKind input, std::uint64_t* to) noexcept;
-  // The newcomers, up to kMaxSettled, whose pairs are the lowest 20 bits of these numbers, and
+  // The newcomers, up to kMaxBulkPlaced, whose pairs are the lowest 20 bits of these numbers, and
   // their buckets. Reads and writes whole vectors.
   void (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
                    std::uint64_t* buckets) noexcept;
-  // Which of these 64 residents have at most this spill class, as bits.
-  std::uint64_t (*at_most)(const Resident* residents, std::uint32_t spill_class) noexcept;
+  // Which of these 64 residents have at most this eviction rank, as bits.
+  std::uint64_t (*at_most)(const Resident* residents, std::uint32_t eviction_rank) noexcept;
   // Gives each of up to kMaxLocated keys the lowest free slot of its bucket at home. free[b] are
   // the free slots of block b, as bits: they are not taken from the blocks. Writes the late keys,
   // for whom no slot is free, to `late`, located; returns how many there are. `late` has room for
@@ -75,11 +75,11 @@ struct BuildKernels {
   // bits of `mask` count. Reads whole vectors.
   std::size_t (*place_pairs)(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
                              Block* blocks, std::uint64_t* free, std::uint32_t* late) noexcept;
-  // Gives each newcomer a slot of its bucket, by ways where necessary; reports those without a way.
-  void (*settle)(Settling& block) noexcept;
-  // Stores one newcomer, by the shortest way from its bucket to one of `goals`; false, nothing
+  // Gives each newcomer a slot of its bucket, by paths where necessary; reports those without a path.
+  void (*settle)(BulkPlacement& block) noexcept;
+  // Stores one newcomer, by the shortest path from its bucket to one of `goals`; false, nothing
   // being changed, if there is none. Residents of goals are overwritten.
-  bool (*settle_one)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
+  bool (*place_by_search)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                      std::uint64_t goals) noexcept;
   // From and to the form in which blocks are stored. `pack` sets lock and version to 0.
   void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;

@@ -26,7 +26,7 @@ HWY_INLINE std::uint64_t without_dead(const Block& block, std::uint64_t tick, Bl
     L::set(cleaned, first_slot(rest), 0);
   }
 #else
-  using T = Ranks::Phase<L>;  // of a slot's first part
+  using T = EvictionOrder::BucketOffset<L>;  // of a slot's first part
   const BlockTag<T> d;
   const auto chosen = [&](std::uint64_t slots, std::size_t i)
                           HWY_ATTR { return mask_of(d, slots >> i); };
@@ -61,8 +61,8 @@ std::size_t sweep(const Block* blocks, std::size_t count, std::uint64_t tick) no
     Block cleaned;
     std::uint64_t dead = without_dead<L>(readable_block(blocks[i], copy), tick, cleaned);
     if (dead == 0 && changes(blocks[i], header) == 0) continue;
-    typename Locks::Hold hold(blocks, i);
-    if constexpr (!Locks::kAlone) {
+    typename Locks::BlockLock hold(blocks, i);
+    if constexpr (!Locks::kBlocksAreStable) {
       dead = without_dead<L>(readable_block(hold.at(i), copy), tick, cleaned);
     }
     if (dead == 0) continue;
@@ -73,8 +73,8 @@ std::size_t sweep(const Block* blocks, std::size_t count, std::uint64_t tick) no
 }
 
 // Lets the first live one of some copies live for `life` ticks at least; false if none is alive.
-template <class L, class Hold>
-HWY_INLINE bool renew_copy(Hold& hold, std::uint64_t block, std::uint64_t copies,
+template <class L, class BlockLock>
+HWY_INLINE bool renew_copy(BlockLock& hold, std::uint64_t block, std::uint64_t copies,
                            std::uint64_t tick, std::uint32_t life) {
   for (; copies != 0; copies &= copies - 1) {
     const std::uint32_t s = first_slot(copies);
@@ -86,9 +86,9 @@ HWY_INLINE bool renew_copy(Hold& hold, std::uint64_t block, std::uint64_t copies
   return false;
 }
 
-// Stores a key without a copy in a held block, if there is a way to a free slot.
-template <class L, class Hold>
-HWY_INLINE bool store_new(Hold& hold, const Place& place, std::uint32_t death) {
+// Stores a key without a copy in a held block, if there is a path to a free slot.
+template <class L, class BlockLock>
+HWY_INLINE bool store_new(BlockLock& hold, const Place& place, std::uint32_t death) {
   BlockCopy copy;
   const Block& now = readable_block(hold.at(place.block), copy);
   const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
@@ -96,41 +96,41 @@ HWY_INLINE bool store_new(Hold& hold, const Place& place, std::uint32_t death) {
     L::set(hold.change(place.block), first_slot(free & place.bucket), place.fingerprint, death);
     return true;
   }
-  const Way way = find_free_way_in<L>(now, free, place.bucket);
-  if (!way) return false;
-  walk<L>(hold.change(place.block), way, place.fingerprint, death);
+  const EvictionPath path = find_path_to_free_in<L>(now, free, place.bucket);
+  if (!path) return false;
+  walk<L>(hold.change(place.block), path, place.fingerprint, death);
   return true;
 }
 
-// A held block without its dead slots, and a way for a newcomer there.
+// A held block without its dead slots, and a path for a newcomer there.
 template <class L>
 struct Emptied {
   Block block;
   std::uint64_t dead;
-  Way way;
+  EvictionPath path;
 
   HWY_INLINE Emptied(const Block& shared, std::uint64_t tick, std::uint64_t bucket) {
     BlockCopy copy;
     dead = without_dead<L>(readable_block(shared, copy), tick + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0),
                            block);
-    way = find_free_way_in<L>(block, match_first_bytes<L>(block, 0) & L::kAllSlots, bucket);
+    path = find_path_to_free_in<L>(block, match_first_bytes<L>(block, 0) & L::kAllSlots, bucket);
   }
   // Empties the dead slots of the block itself; returns how many.
-  template <class Hold>
-  HWY_INLINE std::uint32_t carry_out(Hold& hold, std::uint64_t number) const {
+  template <class BlockLock>
+  HWY_INLINE std::uint32_t carry_out(BlockLock& hold, std::uint64_t number) const {
     if (dead != 0) store_slots(hold.change(number).bytes.data(), block.bytes.data());
     return static_cast<std::uint32_t>(std::popcount(dead));
   }
 };
 
-// Keys that home's mark covers, and those without a way at home: what ExpiringTable::renew does
+// Keys that home's mark covers, and those without a path at home: what ExpiringTable::renew does
 // before it searches for others that could leave.
 template <class L, class Locks>
 HWY_NOINLINE Renewal renew_slowly(const Block* blocks, const Geometry& geometry, const Place& home,
                                   std::uint32_t life, std::uint32_t& emptied) {
-  typename Locks::Hold hold(blocks, home.block);
+  typename Locks::BlockLock hold(blocks, home.block);
   Place away = home;
-  if (spill_class(home.fingerprint) < hold.at(home.block).mark()) {
+  if (eviction_rank(home.fingerprint) < hold.at(home.block).overflow_mark()) {
     away.block = alternate_of(geometry, home);
     hold.add(away.block);
   }
@@ -142,42 +142,42 @@ HWY_NOINLINE Renewal renew_slowly(const Block* blocks, const Geometry& geometry,
     return renew_copy<L>(hold, place.block, copies, tick, life);
   };
   const auto stays_away = [&] {
-    raise_marks<L>(hold, blocks, geometry, home.block, spill_class(home.fingerprint));
+    raise_overflow_marks<L>(hold, blocks, geometry, home.block, eviction_rank(home.fingerprint));
   };
   if (renew(home)) return Renewal::present;
   if (both && renew(away)) {
     if (!NESTLINE_FORGET_YOUNG_MARKS) stays_away();
     return Renewal::present;
   }
-  const auto store = [&](const Place& place, Way way) HWY_ATTR {
-    walk<L>(hold.change(place.block), way, place.fingerprint, death_after(tick, life));
+  const auto store = [&](const Place& place, EvictionPath path) HWY_ATTR {
+    walk<L>(hold.change(place.block), path, place.fingerprint, death_after(tick, life));
     return Renewal::stored;
   };
   const Emptied<L> at_home(hold.at(home.block), tick, home.bucket);
-  if (at_home.way) {
+  if (at_home.path) {
     emptied += at_home.carry_out(hold, home.block);
-    return store(home, at_home.way);
+    return store(home, at_home.path);
   }
   if (!both) return Renewal::undecided;
   const Emptied<L> at_other(hold.at(away.block), tick, home.bucket);
-  if (!at_other.way) return Renewal::undecided;
+  if (!at_other.path) return Renewal::undecided;
   emptied += at_home.carry_out(hold, home.block) + at_other.carry_out(hold, away.block);
   stays_away();
-  return store(away, at_other.way);
+  return store(away, at_other.path);
 }
 
 template <class L, class Locks>
 HWY_INLINE Renewal renew_at(const Block* blocks, const Geometry& geometry, const Place& home,
                             std::uint32_t life, std::uint32_t& emptied) {
   {
-    typename Locks::Hold hold(blocks, home.block);
+    typename Locks::BlockLock hold(blocks, home.block);
     const Block& shared = hold.at(home.block);
     const std::uint64_t tick = tick_of_holder<Locks>(blocks);
     const std::uint64_t copies = match_among<L>(shared, home.fingerprint, home.bucket);
     if (HWY_UNLIKELY(copies != 0) && renew_copy<L>(hold, home.block, copies, tick, life)) {
       return Renewal::present;
     }
-    if (HWY_LIKELY(spill_class(home.fingerprint) >= shared.mark())) {
+    if (HWY_LIKELY(eviction_rank(home.fingerprint) >= shared.overflow_mark())) {
       if (HWY_UNLIKELY(copies != 0)) {
         L::set_value(hold.change(home.block), first_slot(copies), death_after(tick, life));
         return Renewal::stored_in_place_of_dead;

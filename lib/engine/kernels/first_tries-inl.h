@@ -16,18 +16,18 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 // Stores at home, which nobody holds yet.
 template <class L, class Locks>
 HWY_INLINE bool store_at(const Block* blocks, const Place& home) {
-  typename Locks::Hold hold(blocks, home.block);
+  typename Locks::BlockLock hold(blocks, home.block);
   BlockCopy copy;
   const Block& now = readable_block(hold.at(home.block), copy);
   const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
-  // Apart from the ways: packing a way of one slot and walking it takes longer than the rest.
+  // Apart from the paths: packing a path of one slot and walking it takes longer than the rest.
   if (HWY_LIKELY((free & home.bucket) != 0)) {
     L::set(hold.change(home.block), first_slot(free & home.bucket), home.fingerprint);
     return true;
   }
-  const Way way = find_free_way_in<L>(now, free, home.bucket);
-  if (!way) return false;
-  walk<L>(hold.change(home.block), way, home.fingerprint);
+  const EvictionPath path = find_path_to_free_in<L>(now, free, home.bucket);
+  if (!path) return false;
+  walk<L>(hold.change(home.block), path, home.fingerprint);
   return true;
 }
 
@@ -42,7 +42,7 @@ template <class L, class Locks>
 bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept {
   {
     const Place place = home_of_key<L>(geometry, hash);
-    typename Locks::Hold hold(blocks, place.block);
+    typename Locks::BlockLock hold(blocks, place.block);
     BlockCopy copy;
     const Block& now = readable_block(hold.at(place.block), copy);
     const std::uint64_t free = match_first_bytes<L>(now, 0) & place.bucket;
@@ -65,7 +65,7 @@ std::size_t store_batch(const Block* blocks, const Place* places, std::size_t co
 template <class L, class Locks>
 bool erase_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept {
   const Place place = home_of_key<L>(geometry, hash);
-  typename Locks::Hold hold(blocks, place.block);
+  typename Locks::BlockLock hold(blocks, place.block);
   const std::uint64_t copies =
       match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
   if (HWY_UNLIKELY(copies == 0)) return false;

@@ -34,13 +34,13 @@ constexpr FilterKernels filter_kernels() {
 template <class L>
 constexpr BuildKernels build_kernels() {
   return {L::kSlots,      L::kMaxCopies, locate_pairs<L>, complete<L>, at_most, place_keys<L>,
-          place_pairs<L>, settle<L>,     settle_one<L>,   unpack<L>,   pack<L>};
+          place_pairs<L>, settle<L>,     place_by_search<L>,   unpack<L>,   pack<L>};
 }
 
 constexpr MapletKernels maplet_kernels() {
   using maplet::L;
   return {{HWY_TARGET, L::kNumber, match<L>, free_slots<L>, rank_by_slots<L>,
-           of_classes_by_slots<L>, maplet::find_way, maplet::find_free_way, leavers<L>},
+           of_ranks_by_slots<L>, maplet::find_path, maplet::find_path_to_free, leavers<L>},
           maplet::find,
           maplet::locate,
           maplet::find_batch,

@@ -1,6 +1,6 @@
 // The vectorized work, behind tables of function pointers: one of each kind per target and layout.
 //
-//   TableKernels      one block, ways and leavers: what Table needs, of every layout
+//   TableKernels      one block, paths and leavers: what Table needs, of every layout
 //     LookupKernels   lookups beside writers and what batches need: of filters and expiring filters
 //       FilterKernels, ExpiringKernels
 //     MapletKernels
@@ -22,8 +22,8 @@
 namespace nestline { inline namespace v0_3 {
 
 // The answer for a key whose blocks change while a lookup reads them (R4 in locking.h).
-struct SecondLook {
-  bool (*look)(const SecondLook& second, std::uint64_t hash) noexcept;
+struct LookupFallback {
+  bool (*look)(const LookupFallback& second, std::uint64_t hash) noexcept;
 };
 
 // Whether a batch holds integer keys, which are mixed first, or hashes, which are not.
@@ -63,27 +63,27 @@ struct TableKernels {
   // Free slots, as bits.
   std::uint64_t (*free_slots)(const Block& block) noexcept;
   // Fills in `ranks`.
-  void (*rank)(const Block& block, Ranks& ranks) noexcept;
-  // The slots whose residents have spill classes from `from` on and below `below`, as bits.
-  std::uint64_t (*of_classes)(const Block& block, std::uint32_t from, std::uint32_t below) noexcept;
-  // The shortest way from a bucket to a slot of `goals`, or no way. Residents of goal slots do not
-  // move, and a way has no free slot but its last. `ranks`: the block's.
-  Way (*find_way)(const Block& block, const Ranks& ranks, std::uint64_t bucket,
+  void (*rank)(const Block& block, EvictionOrder& ranks) noexcept;
+  // The slots whose residents have eviction ranks from `from` on and below `below`, as bits.
+  std::uint64_t (*of_ranks)(const Block& block, std::uint32_t from, std::uint32_t below) noexcept;
+  // The shortest path from a bucket to a slot of `goals`, or no path. Residents of goal slots do not
+  // move, and a path has no free slot but its last. `ranks`: the block's.
+  EvictionPath (*find_path)(const Block& block, const EvictionOrder& ranks, std::uint64_t bucket,
                   std::uint64_t goals) noexcept;
   // The same to a free slot, for a place whose bucket need not be filled in.
-  Way (*find_free_way)(const Block& block, const Place& place) noexcept;
+  EvictionPath (*find_path_to_free)(const Block& block, const Place& place) noexcept;
   // Adds the residents of these slots to the candidates, of which one, a newcomer whose target is
   // known, may be there. Open is one that has another block, with a free slot in its bucket; or
   // with a free slot, and no mark or a resident that could move there. Beside writers a hint.
-  void (*leavers)(const Leaving& from, std::uint64_t slots, Leavers& leavers) noexcept;
+  void (*leavers)(const EvictionContext& from, std::uint64_t slots, EvictionCandidates& leavers) noexcept;
 };
 
 struct LookupKernels : TableKernels {
   // The lookups beside writers, by steps R1 to R3 of locking.h.
-  bool (*contains_beside)(const BlocksView& view, const SecondLook& second,
+  bool (*contains_concurrent)(const BlocksView& view, const LookupFallback& second,
                           std::uint64_t hash) noexcept;
   // A key with its bit in `undecided` has none in `bitmap`. True if any key is undecided.
-  bool (*contains_batch_beside)(const BlocksView& view, const std::uint64_t* keys,
+  bool (*contains_batch_concurrent)(const BlocksView& view, const std::uint64_t* keys,
                                 std::size_t count, InputKind input, std::uint64_t* bitmap,
                                 std::uint64_t* undecided) noexcept;
   // Answers of a batch as bytes, 1 or 0, or as the numbers of the keys found: first + i, or
@@ -100,7 +100,7 @@ struct LookupKernels : TableKernels {
 
 // What there is for each lock policy of locking.h beside other threads.
 template <class T>
-struct BesideOthers {
+struct Concurrent {
   T readers;
   T writers;
   template <class Locks>
@@ -112,9 +112,9 @@ struct BesideOthers {
 
 // The beginning of changes, at home, under one of the lock policies. Most changes end there.
 struct FirstTries {
-  // Stores the key with this hash if there is a way to a free slot of its home.
+  // Stores the key with this hash if there is a path to a free slot of its home.
   bool (*store)(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept;
-  // The same for each place in turn, up to the first that has no way; returns how many were stored.
+  // The same for each place in turn, up to the first that has no path; returns how many were stored.
   std::size_t (*store_batch)(const Block* blocks, const Place* places, std::size_t count) noexcept;
   // Clears a copy of the key with this hash at home, if there is one.
   bool (*erase)(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept;
@@ -132,7 +132,7 @@ struct FilterKernels : LookupKernels {
   void (*match_batch)(const BlocksView& view, const Place* places, std::size_t count,
                       std::uint64_t* slots) noexcept;
   FirstTries alone;
-  BesideOthers<FirstTries> beside;
+  Concurrent<FirstTries> beside;
   template <class Locks>
   [[nodiscard]] const FirstTries& first_tries() const {
     if constexpr (std::is_same_v<Locks, NoLocks>) {
@@ -153,7 +153,7 @@ unsigned count_copies(const TableKernels& kernels, const Geometry& geometry, con
   const Block& first = block(home.block);
   const auto found = static_cast<unsigned>(std::popcount(kernels.copies(first, home)));
   Place away;
-  if ((any && found != 0) || !may_be_away(geometry, first.mark(), home, away)) return found;
+  if ((any && found != 0) || !may_be_away(geometry, first.overflow_mark(), home, away)) return found;
   return found + static_cast<unsigned>(std::popcount(kernels.copies(block(away.block), away)));
 }
 
@@ -186,7 +186,7 @@ struct MapletKernels : TableKernels {
   // Stores the key with this hash and this value in a free slot at home, if there is one.
   using Store = bool (*)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
                          std::uint64_t value) noexcept;
-  BesideOthers<Store> store;
+  Concurrent<Store> store;
   Split doubles;
 };
 
@@ -201,17 +201,17 @@ struct ExpiringKernels : LookupKernels {
   // something is dead, or was changing.
   using Sweep = std::size_t (*)(const Block* blocks, std::size_t count,
                                 std::uint64_t tick) noexcept;
-  BesideOthers<Sweep> sweep;
+  Concurrent<Sweep> sweep;
   // Renews the key with this hash, or stores it, for `life` ticks, unless others have to leave
   // their blocks for it. Adds to `emptied` how many dead slots it has emptied.
   using Renew = Renewal (*)(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
                             std::uint32_t life, std::uint32_t& emptied) noexcept;
-  BesideOthers<Renew> renew;
+  Concurrent<Renew> renew;
   // The same for each place up to the first that is undecided; returns how many were decided.
   using RenewBatch = std::size_t (*)(const Block* blocks, const Geometry& geometry,
                                      const Place* places, std::size_t count, std::uint32_t life,
                                      Renewal* renewals, std::uint32_t& emptied) noexcept;
-  BesideOthers<RenewBatch> renew_batch;
+  Concurrent<RenewBatch> renew_batch;
 };
 
 inline const LookupKernels& TableKernels::lookups() const {

@@ -1,4 +1,4 @@
-// Per-target: who could leave a block, and where they would go (ways.h).
+// Per-target: who could leave a block, and where they would go (paths.h).
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_
 #undef NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_
@@ -16,8 +16,8 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 // What there is in the other blocks of candidates. As bits: those that have another block, those of
 // whose blocks there one has a free slot, or a mark, and those with a free slot of their buckets.
 template <class L>
-struct Outlook {
-  Leavers& leavers;
+struct AlternateSurvey {
+  EvictionCandidates& leavers;
   std::uint64_t away = 0;
   std::uint64_t with_room = 0;
   std::uint64_t marked = 0;
@@ -25,19 +25,19 @@ struct Outlook {
 
   // Without a branch, so that several blocks are fetched at a time. Buckets from tables cost less
   // than one more loop, whose end would be mispredicted; computed ones do not.
-  HWY_INLINE void look(const Leaving& from, std::uint32_t slot, std::uint64_t number_there) {
+  HWY_INLINE void look(const EvictionContext& from, std::uint32_t slot, std::uint64_t number_there) {
     const Block& other = from.blocks[number_there];
     const std::uint64_t free = free_slots<L>(other);
     leavers.target[slot].block = number_there;
     leavers.free[slot] = free;
     away |= std::uint64_t{number_there != from.number} << slot;
     with_room |= std::uint64_t{free != 0} << slot;
-    marked |= std::uint64_t{other.mark() != 0} << slot;
+    marked |= std::uint64_t{other.overflow_mark() != 0} << slot;
     if constexpr (!L::kIsComputed) find_bucket(slot);
   }
   HWY_INLINE void find_bucket(std::uint32_t slot) {
     Place& target = leavers.target[slot];
-    target.bucket = bucket_of<L>(target.fingerprint, target.phase);
+    target.bucket = bucket_of<L>(target.fingerprint, target.bucket_offset);
     const bool fits = (leavers.free[slot] & target.bucket) != 0;
     fitting |= std::uint64_t{fits} << slot;
   }
@@ -54,7 +54,7 @@ HWY_INLINE bool anyone_moves_into(const Block& shared, std::uint64_t free) {
   }
   return false;
 #else
-  const Movers<L> movers(block);
+  const MoveMasks<L> movers(block);
   std::uint64_t found = 0;
   for (; free != 0; free &= free - 1) found |= movers.into(first_slot(free));
   return found != 0;
@@ -62,17 +62,17 @@ HWY_INLINE bool anyone_moves_into(const Block& shared, std::uint64_t free) {
 }
 
 template <class L>
-void leavers(const Leaving& from, std::uint64_t slots, Leavers& leavers) noexcept {
-  Outlook<L> outlook{leavers};
+void leavers(const EvictionContext& from, std::uint64_t slots, EvictionCandidates& leavers) noexcept {
+  AlternateSurvey<L> outlook{leavers};
   for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
     const std::uint32_t slot = first_slot(rest);
     const std::uint32_t fingerprint = L::get(from.block, slot);
-    const std::uint32_t phase = from.ranks.phase<L>(slot);
+    const std::uint32_t bucket_offset = from.ranks.bucket_offset<L>(slot);
     leavers.target[slot].fingerprint = fingerprint;
-    leavers.target[slot].phase = phase;
-    outlook.look(from, slot, alternate_of(from.geometry, {from.number, 0, fingerprint, phase}));
+    leavers.target[slot].bucket_offset = bucket_offset;
+    outlook.look(from, slot, alternate_of(from.geometry, {from.number, 0, fingerprint, bucket_offset}));
   }
-  if (leavers.all != 0) outlook.look(from, Ranks::kNobody, leavers.target[Ranks::kNobody].block);
+  if (leavers.all != 0) outlook.look(from, EvictionOrder::kNobody, leavers.target[EvictionOrder::kNobody].block);
   leavers.all |= slots;
   std::uint64_t open = outlook.away & outlook.with_room;
   if constexpr (L::kIsComputed) {

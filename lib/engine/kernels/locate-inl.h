@@ -23,18 +23,18 @@ static_assert(kGroup == 64, "a group's answers are one 64-bit word");
 struct alignas(64) Group {
   std::uint64_t address[kGroup];  // of the block
   std::uint64_t bucket[kGroup];
-  std::uint32_t pair[kGroup];  // fingerprint, phase << 16
+  std::uint32_t pair[kGroup];  // fingerprint, bucket offset << 16
   std::uint32_t
       repeated[kGroup];        // the fingerprint's low byte, 4 times; of halfwords all of it, twice
   std::uint32_t high[kGroup];  // of bytes and nibbles: the high nibble, 8 times
   std::uint8_t low_byte[kGroup];  // of the fingerprint
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
-  [[nodiscard]] std::uint32_t phase(std::size_t i) const { return pair[i] >> 16; }
+  [[nodiscard]] std::uint32_t bucket_offset(std::size_t i) const { return pair[i] >> 16; }
   [[nodiscard]] std::uint64_t number(const BlocksView& view, std::size_t i) const {
     return (address[i] - reinterpret_cast<std::uintptr_t>(view.blocks)) / kBlockBytes;
   }
   [[nodiscard]] Place place(const BlocksView& view, std::size_t i) const {
-    return {number(view, i), bucket[i], fingerprint(i), phase(i)};
+    return {number(view, i), bucket[i], fingerprint(i), bucket_offset(i)};
   }
 };
 
@@ -66,7 +66,7 @@ HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group,
 #if NESTLINE_ONE_LANE
   return match_among<L>(block, group.fingerprint(i), L::kAllSlots);
 #else
-  using T = Ranks::Phase<L>;
+  using T = EvictionOrder::BucketOffset<L>;
   const BlockTag<T> d;
   const hn::Repartition<std::uint32_t, BlockTag<T> > d32;
   const auto wanted = hn::BitCast(d, hn::Set(d32, group.repeated[i]));
@@ -86,7 +86,7 @@ void locate_each(const BlocksView& view, const std::uint64_t* keys, std::size_t 
     const Place place = home_of<L>(view.geometry, hash_of(keys[i], input, view.secrets));
     group.address[i] = address_of(view, place.block);
     group.bucket[i] = place.bucket;
-    group.pair[i] = place.fingerprint | place.phase << 16;
+    group.pair[i] = place.fingerprint | place.bucket_offset << 16;
     group.repeated[i] = L::kForm == Form::halfwords ? place.fingerprint * 0x00010001u
                                                     : (place.fingerprint & 0xff) * 0x01010101u;
     group.high[i] = (place.fingerprint >> 8 & 15) * 0x11111111u;
@@ -163,7 +163,7 @@ struct BothHalves {
   }
 };
 
-// Fingerprint, phase, spill class and bucket of keys, one 32-bit lane for each.
+// Fingerprint, bucket offset, eviction rank and bucket of keys, one 32-bit lane for each.
 template <class L>
 struct BlockLocator {
   using V32 = hn::Vec<D32>;
@@ -184,7 +184,7 @@ struct BlockLocator {
   static HWY_INLINE void locate(V32 rest, Group& group, std::size_t i) {
     // In both halves of a lane, so that one product gives two lanes' rotations.
     const auto f = fingerprints(rest);
-    const auto p = hn::MulHigh(in_both_halves<16 - L::kBits>(rest), both(L::kSlotsPerLane));
+    const auto p = hn::MulHigh(in_both_halves<16 - L::kBits>(rest), both(L::kSlotsPerSegment));
     const auto f_and_p = hn::BitCast(D32(), hn::OddEven(p, f));
     hn::StoreU(f_and_p, D32(), group.pair + i);
     hn::StoreU(hn::BitCast(D32(), repeated(f)), D32(), group.repeated + i);
@@ -197,15 +197,15 @@ struct BlockLocator {
     store_buckets(f, p, group.bucket + i);
   }
 
-  // The buckets of fingerprints and phases that are in both halves of their lanes.
+  // The buckets of fingerprints and bucket offsets that are in both halves of their lanes.
   static HWY_INLINE void store_buckets(V16 f, V16 p, std::uint64_t* to) {
     const auto product02 = hn::Mul(f, pair(0, kRotationMultiplier[2]));
     const auto product13 = hn::Mul(f, pair(kRotationMultiplier[1], kRotationMultiplier[3]));
-    const auto at02 = rotate(p, hn::MulHigh(product02, both(L::kSlotsPerLane)));
-    const auto at13 = rotate(p, hn::MulHigh(product13, both(L::kSlotsPerLane)));
-    if constexpr (L::kLanes == 5) {
+    const auto at02 = rotate(p, hn::MulHigh(product02, both(L::kSlotsPerSegment)));
+    const auto at13 = rotate(p, hn::MulHigh(product13, both(L::kSlotsPerSegment)));
+    if constexpr (L::kChoices == 5) {
       const auto product4 = hn::Mul(f, both(kRotationMultiplier[4]));
-      const auto at4 = rotate(p, hn::MulHigh(product4, both(L::kSlotsPerLane)));
+      const auto at4 = rotate(p, hn::MulHigh(product4, both(L::kSlotsPerSegment)));
       store_shifted_bits(at02, at13, at4, to);
     } else {
       // Four bytes a key: the index in lane 0, 1, 2, 3.
@@ -242,9 +242,9 @@ struct BlockLocator {
     return hn::Or(low, hn::ShiftLeft<8>(low));
   }
 
-  static HWY_INLINE V16 rotate(V16 phase, V16 rotation) {
-    const auto q = hn::Add(phase, rotation);
-    return hn::Min(q, hn::Sub(q, both(L::kSlotsPerLane)));
+  static HWY_INLINE V16 rotate(V16 bucket_offset, V16 rotation) {
+    const auto q = hn::Add(bucket_offset, rotation);
+    return hn::Min(q, hn::Sub(q, both(L::kSlotsPerSegment)));
   }
 
   static HWY_INLINE void store_low_bytes(V32 v, std::uint8_t* to) {
@@ -255,7 +255,7 @@ struct BlockLocator {
   // Halfwords: the bucket fits a 32-bit lane, where one shift per index is cheap enough.
   static HWY_INLINE void store_shifted_bits(V16 at02, V16 at13, V16 at4, std::uint64_t* to) {
     const D32 d;
-    constexpr std::uint32_t kR = L::kSlotsPerLane;
+    constexpr std::uint32_t kR = L::kSlotsPerSegment;
     const auto low = hn::BitCast(d, pair(0xffff, 0));
     const auto q02 = hn::BitCast(d, at02);
     const auto q13 = hn::BitCast(d, at13);
@@ -273,7 +273,7 @@ struct BlockLocator {
     const D32 d32;
     const auto low_bit = table(kLowBit);
     const auto high_bit = table(kHighBit);
-    if constexpr (L::kSlotsPerLane == 10) {
+    if constexpr (L::kSlotsPerSegment == 10) {
       // Lane j begins at bit 10j = 8j + 2j: so at bit 2j of byte j, and ends within byte j + 1.
       const auto s = hn::Add(at, bytes(0, 2, 4, 6));
       const auto low = hn::BitCast(d32, hn::TableLookupBytesOr0(low_bit, s));
@@ -283,7 +283,7 @@ struct BlockLocator {
     } else {
       // Lane j begins at bit Rj = 16j - (16 - R)j: so at bit q - (16 - R)j of word j; where that is
       // negative, at bit 16 more of word j - 1: at 15 slots a lane always in the high byte.
-      constexpr std::uint32_t kBack = 16 - L::kSlotsPerLane;
+      constexpr std::uint32_t kBack = 16 - L::kSlotsPerSegment;
       static_assert(3 * kBack <= 12);
       const auto s = hn::Sub(at, bytes(0, kBack, 2 * kBack, 3 * kBack));
       auto low = hn::TableLookupBytesOr0(low_bit, s);

@@ -104,7 +104,7 @@ HWY_INLINE std::uint64_t covered(const ProbeGroup& group) {
   std::uint64_t bits = 0;
 #if NESTLINE_ONE_LANE
   for (std::size_t i = 0; i < kGroup; ++i) {
-    const std::uint32_t mark = kBeside ? group.header[i] & kHeaderMark : group.mark[i];
+    const std::uint32_t mark = kBeside ? group.header[i] & kHeaderOverflowMark : group.mark[i];
     bits |= std::uint64_t{group.low_byte[i] <= mark} << i;
   }
 #else
@@ -112,7 +112,7 @@ HWY_INLINE std::uint64_t covered(const ProbeGroup& group) {
     // The header is stored anyway: taking its mark here saves a store a key.
     const BlockTag<std::uint32_t> d;
     const auto byte = hn::Set(d, 0xff);
-    static_assert(kHeaderMark == 0xff);
+    static_assert(kHeaderOverflowMark == 0xff);
     for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
       const auto mark = hn::And(hn::Load(d, group.header + i), byte);
       const auto low = hn::And(hn::Load(d, group.pair + i), byte);
@@ -154,7 +154,7 @@ HWY_INLINE void probe_homes([[maybe_unused]] const BlocksView& view, ProbeGroup&
       std::memcpy(group.planes + L::kPlanes * i, bytes + L::kPlaneByte, 8 * L::kPlanes);
     }
     if constexpr (!kBeside) {
-      group.mark[i] = block.bytes[kMarkByte];
+      group.mark[i] = block.bytes[kOverflowMarkByte];
     } else {
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
       group.header[i] = header;
@@ -333,7 +333,7 @@ void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size
 }
 
 template <class L>
-bool contains_batch_beside(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+bool contains_batch_concurrent(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                            InputKind input, std::uint64_t* bitmap,
                            std::uint64_t* undecided) noexcept {
   return Lookups<L, true>(view, keys, count, input, bitmap, undecided).run();
@@ -371,7 +371,7 @@ bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place place = home_of_key<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const std::uint64_t matches = match_live<L>(view, home, place.fingerprint, place.bucket);
-  if (HWY_UNLIKELY(spill_class(place.fingerprint) < home.bytes[kMarkByte])) {
+  if (HWY_UNLIKELY(eviction_rank(place.fingerprint) < home.bytes[kOverflowMarkByte])) {
     if (matches == 0) return contains_away<L>(view, hash);
   }
   return matches != 0;
@@ -379,7 +379,7 @@ bool contains(const BlocksView& view, std::uint64_t hash) noexcept {
 
 // The same beside writers.
 template <class L>
-HWY_NOINLINE bool contains_away_beside(const BlocksView& view, const SecondLook& second,
+HWY_NOINLINE bool contains_away_beside(const BlocksView& view, const LookupFallback& second,
                                        std::uint64_t hash, std::uint32_t home_header) noexcept {
   const Place home = home_of_key<L>(view.geometry, hash);
   const Place away = moved(view.geometry, home);
@@ -398,7 +398,7 @@ HWY_NOINLINE bool contains_away_beside(const BlocksView& view, const SecondLook&
 }
 
 template <class L>
-bool contains_beside(const BlocksView& view, const SecondLook& second,
+bool contains_concurrent(const BlocksView& view, const LookupFallback& second,
                      std::uint64_t hash) noexcept {
   const Place place = home_of_key<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
@@ -406,7 +406,7 @@ bool contains_beside(const BlocksView& view, const SecondLook& second,
   const std::uint64_t matches = match_live<L>(view, home, place.fingerprint, place.bucket);
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
   const std::uint32_t unsteady = changes(home, header);
-  if (HWY_UNLIKELY(unsteady != 0 || spill_class(place.fingerprint) < (header & kHeaderMark))) {
+  if (HWY_UNLIKELY(unsteady != 0 || eviction_rank(place.fingerprint) < (header & kHeaderOverflowMark))) {
     // Without a match something forbids a no; a match in two parts has to be steady too.
     if (unsteady != 0 && (kHasSecondParts<L> || matches == 0)) return second.look(second, hash);
     if (matches == 0) return contains_away_beside<L>(view, second, hash, header);

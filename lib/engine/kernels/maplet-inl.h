@@ -1,4 +1,4 @@
-// Per-target: the kernels of a maplet's blocks. All 8 slots are in every bucket: a way is one step
+// Per-target: the kernels of a maplet's blocks. All 8 slots are in every bucket: a path is one step
 // to any free slot, and what others do in vectors over all residents is a short loop.
 //
 // A group of a batch takes three passes: places, with prefetches of the homes; which keys may have
@@ -21,14 +21,14 @@ HWY_INLINE std::uint64_t free_in(const Block& block) {
   return match_first_bytes<L>(block, 0) & L::kAllSlots;
 }
 
-inline Way find_way(const Block&, const Ranks&, std::uint64_t, std::uint64_t goals) noexcept {
-  return Way(first_slot(goals));
+inline EvictionPath find_path(const Block&, const EvictionOrder&, std::uint64_t, std::uint64_t goals) noexcept {
+  return EvictionPath(first_slot(goals));
 }
 
-inline Way find_free_way(const Block& shared, const Place&) noexcept {
+inline EvictionPath find_path_to_free(const Block& shared, const Place&) noexcept {
   BlockCopy copy;
   const std::uint64_t free = free_in(readable_block(shared, copy));
-  return free != 0 ? Way(first_slot(free)) : Way();
+  return free != 0 ? EvictionPath(first_slot(free)) : EvictionPath();
 }
 
 // Appends the values of the fingerprint in this block to `values` and returns their end.
@@ -47,7 +47,7 @@ HWY_INLINE std::uint64_t* take_values(const Block& shared, std::uint32_t fingerp
 using Looked = MapletGroup::Looked;
 
 HWY_INLINE bool may_be_away(const Looked& key) {
-  return spill_class(key.fingerprint) < (key.header & kHeaderMark);
+  return eviction_rank(key.fingerprint) < (key.header & kHeaderOverflowMark);
 }
 HWY_INLINE std::uint64_t away_of(const Geometry& geometry, const Looked& key) {
   return alternate_of(geometry, {key.block, 0, key.fingerprint, 0});
@@ -128,7 +128,7 @@ template <class Locks>
 bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
                  std::uint64_t value) noexcept {
   const Place place = home_of<L>(geometry, hash);
-  typename Locks::Hold hold(blocks, place.block);
+  typename Locks::BlockLock hold(blocks, place.block);
   BlockCopy copy;
   const std::uint64_t free = free_in(readable_block(hold.at(place.block), copy));
   if (HWY_UNLIKELY(free == 0)) return false;

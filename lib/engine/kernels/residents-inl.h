@@ -1,5 +1,5 @@
 // Per-target: the residents of a block: which would leave it first, and which could move where.
-// Indices and phases are at most 15: up to 12 bits all residents are one vector of 64 bytes.
+// Indices and bucket offsets are at most 15: up to 12 bits all residents are one vector of 64 bytes.
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_
 #undef NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_
@@ -15,7 +15,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // One slot after the other: for maplets too.
 template <class L>
-std::uint64_t of_classes_by_slots(const Block& shared, std::uint32_t from,
+std::uint64_t of_ranks_by_slots(const Block& shared, std::uint32_t from,
                                   std::uint32_t below) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
@@ -28,42 +28,42 @@ std::uint64_t of_classes_by_slots(const Block& shared, std::uint32_t from,
 }
 
 template <class L>
-void rank_by_slots(const Block& shared, Ranks& ranks) noexcept {
+void rank_by_slots(const Block& shared, EvictionOrder& ranks) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    const auto phase = static_cast<Ranks::Phase<L>>(L::phase_at(L::get(block, s), s));
-    std::memcpy(ranks.phases + s * sizeof(phase), &phase, sizeof(phase));
+    const auto bucket_offset = static_cast<EvictionOrder::BucketOffset<L>>(L::bucket_offset_at(L::get(block, s), s));
+    std::memcpy(ranks.bucket_offsets + s * sizeof(bucket_offset), &bucket_offset, sizeof(bucket_offset));
   }
-  const std::uint32_t mark = block.mark();
-  ranks.below = mark + Ranks::kStep<L>;
+  const std::uint32_t mark = block.overflow_mark();
+  ranks.below = mark + EvictionOrder::kStep<L>;
   ranks.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
-  ranks.covered = of_classes_by_slots<L>(block, 0, mark);
-  ranks.next = of_classes_by_slots<L>(block, mark, ranks.below);
+  ranks.covered = of_ranks_by_slots<L>(block, 0, mark);
+  ranks.next = of_ranks_by_slots<L>(block, mark, ranks.below);
 }
 
 #if NESTLINE_ONE_LANE
 
 template <class L>
-std::uint64_t of_classes(const Block& block, std::uint32_t from, std::uint32_t below) noexcept {
-  return of_classes_by_slots<L>(block, from, below);
+std::uint64_t of_ranks(const Block& block, std::uint32_t from, std::uint32_t below) noexcept {
+  return of_ranks_by_slots<L>(block, from, below);
 }
 
 template <class L>
-void rank(const Block& block, Ranks& ranks) noexcept {
+void rank(const Block& block, EvictionOrder& ranks) noexcept {
   rank_by_slots<L>(block, ranks);
 }
 
 // Which residents of a block could move where.
 template <class L>
-class Movers {
+class MoveMasks {
  public:
-  explicit Movers(const Block& block) {
+  explicit MoveMasks(const Block& block) {
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       buckets_[s] = L::get(block, s) == 0 ? 0 : bucket_at<L>(block, s);
     }
   }
-  Movers(const Block& block, const Ranks&) : Movers(block) {}
+  MoveMasks(const Block& block, const EvictionOrder&) : MoveMasks(block) {}
   // The slots whose residents have slot e in their buckets.
   [[nodiscard]] std::uint64_t into(std::uint32_t e) const {
     std::uint64_t slots = 0;
@@ -82,7 +82,7 @@ class Movers {
 template <class L>
 class ResidentLanes {
  public:
-  using T = Ranks::Phase<L>;
+  using T = EvictionOrder::BucketOffset<L>;
   using D = BlockTag<T>;
   using V = hn::Vec<D>;
   using D16 = hn::Repartition<std::uint16_t, D>;
@@ -90,42 +90,42 @@ class ResidentLanes {
   static constexpr bool kBytes = sizeof(T) == 1;
   static constexpr bool kNibbles = L::kForm == Form::bytes_and_nibbles;
   static constexpr bool kHighParts = kNibbles || L::kPlanes > 0;
-  // In place of the phase of a free slot: it has no slot in any lane.
-  static constexpr T kNoPhase = 0x40;
+  // In place of the bucket offset of a free slot: it has no slot in any lane.
+  static constexpr T kNoBucketOffset = 0x40;
 
   explicit HWY_INLINE ResidentLanes(const Block& block) : block_(block) {
     if constexpr (kNibbles) unpack_nibbles();
     if constexpr (L::kPlanes > 0) unpack_planes();
   }
 
-  // The phases of slots s, s + 1, ...
-  HWY_INLINE V phases(std::size_t s) const {
+  // The bucket offsets of slots s, s + 1, ...
+  HWY_INLINE V bucket_offsets(std::size_t s) const {
     const D d;
     const V own = rotations(s, hn::Load(D16(), kTables.even_multiplier + s / (2 / sizeof(T))),
                             hn::Load(D16(), kTables.odd_multiplier + s / (2 / sizeof(T))));
     // index - rotation, or that plus R where it is negative (then huge as an unsigned number).
     const V distance = hn::Sub(hn::Load(d, kTables.index + s), own);
-    const V phase = hn::Min(distance, hn::Add(distance, per_lane()));
+    const V bucket_offset = hn::Min(distance, hn::Add(distance, per_lane()));
     const auto free = hn::Eq(first_parts(s), hn::Zero(d));
-    return hn::IfThenElse(free, hn::Set(d, kNoPhase), phase);
+    return hn::IfThenElse(free, hn::Set(d, kNoBucketOffset), bucket_offset);
   }
   // Where in a lane their slots are.
-  HWY_INLINE V indices(std::size_t s, V phases, std::uint16_t multiplier) const {
+  HWY_INLINE V indices(std::size_t s, V bucket_offsets, std::uint16_t multiplier) const {
     const auto multipliers = hn::Set(D16(), multiplier);
-    const V q = hn::Add(phases, rotations(s, multipliers, multipliers));
+    const V q = hn::Add(bucket_offsets, rotations(s, multipliers, multipliers));
     return hn::Min(q, hn::Sub(q, per_lane()));
   }
-  // Each as one number: fingerprint, phase << 16.
+  // Each as one number: fingerprint, bucket offset << 16.
   HWY_INLINE void store_pairs(std::size_t s, std::uint32_t* pairs) const {
     const D d;
     const auto low = hn::Load(d, lanes() + s);
     T* const to = reinterpret_cast<T*>(pairs);
     if constexpr (!kBytes) {
-      hn::StoreInterleaved2(low, phases(s), d, to);
+      hn::StoreInterleaved2(low, bucket_offsets(s), d, to);
     } else if constexpr (kHighParts) {
-      hn::StoreInterleaved4(low, hn::Load(d, high_parts_ + s), phases(s), hn::Zero(d), d, to);
+      hn::StoreInterleaved4(low, hn::Load(d, high_parts_ + s), bucket_offsets(s), hn::Zero(d), d, to);
     } else {
-      hn::StoreInterleaved4(low, hn::Zero(d), phases(s), hn::Zero(d), d, to);
+      hn::StoreInterleaved4(low, hn::Zero(d), bucket_offsets(s), hn::Zero(d), d, to);
     }
   }
 
@@ -139,9 +139,9 @@ class ResidentLanes {
     constexpr Tables() : index(), even_multiplier(), odd_multiplier() {
       for (std::uint32_t s = 0; s < 64 / sizeof(T); ++s) {
         const bool is_slot = s < L::kSlots;
-        index[s] = is_slot ? static_cast<T>(s % L::kSlotsPerLane) : kNoPhase;
+        index[s] = is_slot ? static_cast<T>(s % L::kSlotsPerSegment) : kNoBucketOffset;
         auto& multiplier = kBytes && s % 2 != 0 ? odd_multiplier : even_multiplier;
-        multiplier[kBytes ? s / 2 : s] = is_slot ? kRotationMultiplier[s / L::kSlotsPerLane] : 0;
+        multiplier[kBytes ? s / 2 : s] = is_slot ? kRotationMultiplier[s / L::kSlotsPerSegment] : 0;
       }
     }
   };
@@ -154,13 +154,13 @@ class ResidentLanes {
     if constexpr (!L::kExpires || kBytes) return parts;
     return hn::And(parts, hn::Set(d, kFingerprintMask<L>));
   }
-  static HWY_INLINE V per_lane() { return hn::Set(D(), static_cast<T>(L::kSlotsPerLane)); }
+  static HWY_INLINE V per_lane() { return hn::Set(D(), static_cast<T>(L::kSlotsPerSegment)); }
 
   HWY_INLINE V rotations(std::size_t s, V16 even_multipliers, V16 odd_multipliers) const {
     const D16 d16;
     const auto rotate = [](V16 fingerprints, V16 multipliers) HWY_ATTR {
       return hn::MulHigh(hn::Mul(fingerprints, multipliers),
-                         hn::Set(D16(), static_cast<std::uint16_t>(L::kSlotsPerLane)));
+                         hn::Set(D16(), static_cast<std::uint16_t>(L::kSlotsPerSegment)));
     };
     const V16 lanes16 = hn::BitCast(d16, first_parts(s));
     if constexpr (!kBytes) {
@@ -234,7 +234,7 @@ class ResidentLanes {
 // Slots whose residents' low bytes are at most `most`, and free slots.
 template <class L>
 HWY_INLINE std::uint64_t low_bytes_up_to(const Block& block, std::uint32_t most) {
-  using T = Ranks::Phase<L>;
+  using T = EvictionOrder::BucketOffset<L>;
   const BlockTag<T> d;
   const auto low_byte = hn::Set(d, T{0xff});
   const auto limit = hn::Set(d, static_cast<T>(most));
@@ -248,25 +248,25 @@ HWY_INLINE std::uint64_t low_bytes_up_to(const Block& block, std::uint32_t most)
 }
 
 template <class L>
-std::uint64_t of_classes(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
+std::uint64_t of_ranks(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   return low_bytes_up_to<L>(block, std::min(below, 255u)) & ~low_bytes_up_to<L>(block, from);
 }
 
 template <class L>
-void rank(const Block& shared, Ranks& ranks) noexcept {
+void rank(const Block& shared, EvictionOrder& ranks) noexcept {
   using Lanes = ResidentLanes<L>;
   const typename Lanes::D d;
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   const Lanes lanes(block);
-  auto* const phases = reinterpret_cast<typename Lanes::T*>(ranks.phases);
+  auto* const bucket_offsets = reinterpret_cast<typename Lanes::T*>(ranks.bucket_offsets);
   for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-    hn::Store(lanes.phases(s), d, phases + s);
+    hn::Store(lanes.bucket_offsets(s), d, bucket_offsets + s);
   }
-  const std::uint32_t mark = block.mark();
-  ranks.below = mark + Ranks::kStep<L>;
+  const std::uint32_t mark = block.overflow_mark();
+  ranks.below = mark + EvictionOrder::kStep<L>;
   ranks.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   const std::uint64_t up_to_mark = low_bytes_up_to<L>(block, mark);
   ranks.covered = up_to_mark & ~ranks.free;
@@ -275,26 +275,26 @@ void rank(const Block& shared, Ranks& ranks) noexcept {
 
 // Which residents could move where, computed for two or three slots in most searches.
 template <class L>
-class Movers {
+class MoveMasks {
  public:
-  explicit HWY_INLINE Movers(const Block& block) : lanes_(block), phases_(own_phases_) {
+  explicit HWY_INLINE MoveMasks(const Block& block) : lanes_(block), bucket_offsets_(own_bucket_offsets_) {
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(D())) {
-      hn::Store(lanes_.phases(s), D(), own_phases_ + s);
+      hn::Store(lanes_.bucket_offsets(s), D(), own_bucket_offsets_ + s);
     }
   }
-  HWY_INLINE Movers(const Block& block, const Ranks& ranks)
-      : lanes_(block), phases_(reinterpret_cast<const T*>(ranks.phases)) {}
-  Movers(const Movers&) = delete;
-  Movers& operator=(const Movers&) = delete;
+  HWY_INLINE MoveMasks(const Block& block, const EvictionOrder& ranks)
+      : lanes_(block), bucket_offsets_(reinterpret_cast<const T*>(ranks.bucket_offsets)) {}
+  MoveMasks(const MoveMasks&) = delete;
+  MoveMasks& operator=(const MoveMasks&) = delete;
 
   // The slots whose residents have slot e in their buckets. Bits after the last slot are 0.
   [[nodiscard]] HWY_INLINE std::uint64_t into(std::uint32_t e) const {
     const D d;
-    const std::uint32_t lane = e / L::kSlotsPerLane;
-    const auto index = hn::Set(d, static_cast<T>(e - lane * L::kSlotsPerLane));
+    const std::uint32_t lane = e / L::kSlotsPerSegment;
+    const auto index = hn::Set(d, static_cast<T>(e - lane * L::kSlotsPerSegment));
     std::uint64_t slots = 0;
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-      const auto indices = lanes_.indices(s, hn::Load(d, phases_ + s), kRotationMultiplier[lane]);
+      const auto indices = lanes_.indices(s, hn::Load(d, bucket_offsets_ + s), kRotationMultiplier[lane]);
       slots |= bits_of(d, hn::Eq(indices, index)) << s;
     }
     return slots;
@@ -305,8 +305,8 @@ class Movers {
   using D = typename ResidentLanes<L>::D;
 
   ResidentLanes<L> lanes_;
-  const T* phases_;
-  alignas(64) T own_phases_[64 / sizeof(T)];
+  const T* bucket_offsets_;
+  alignas(64) T own_bucket_offsets_[64 / sizeof(T)];
 };
 
 #endif  // NESTLINE_ONE_LANE

@@ -3,9 +3,9 @@
 // block. Late ones get a slot block by block: first by one move of a resident, without branches,
 // then by the search below.
 //
-// settle_one searches backwards: level 0 is the goals, level n + 1 is level n with every slot whose
+// place_by_search searches backwards: level 0 is the goals, level n + 1 is level n with every slot whose
 // resident has a slot of level n in its bucket: a few vector operations. The search ends at the
-// first level that a resident of the newcomer's bucket can move to, or without a way at a level
+// first level that a resident of the newcomer's bucket can move to, or without a path at a level
 // that equals the one before. That last step, of four or five slots, is scalar: half of the
 // searches need no level then.
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_SETTLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -29,7 +29,7 @@ void locate_pairs_each(const BlocksView& view, const std::uint64_t* keys, std::s
                        InputKind input, std::uint64_t* to) {
   for (std::size_t i = 0; i < count; ++i) {
     const Home home = home_block_of(view.geometry, hash_of(keys[i], input, view.secrets));
-    to[i] = located(home.block, L::fingerprint_of(home.rest) | L::phase_of(home.rest) << 16);
+    to[i] = located(home.block, L::fingerprint_of(home.rest) | L::bucket_offset_of(home.rest) << 16);
   }
 }
 
@@ -47,7 +47,7 @@ void complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t pair = pairs[i] & kPairMask;
     const std::uint32_t fingerprint = pair & 0xffff;
-    newcomers[i] = pair | spill_class(fingerprint) << 24;
+    newcomers[i] = pair | eviction_rank(fingerprint) << 24;
     buckets[i] = L::bucket(fingerprint, pair >> 16);
   }
 }
@@ -56,7 +56,7 @@ template <class L>
 void find_pairs(const Block& block, std::uint32_t* pairs) {
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
     const std::uint32_t fingerprint = L::get(block, s);
-    pairs[s] = fingerprint | L::phase_at(fingerprint, s) << 16;
+    pairs[s] = fingerprint | L::bucket_offset_at(fingerprint, s) << 16;
   }
 }
 
@@ -67,10 +67,10 @@ void write_fingerprints(const Resident* residents, Block& block) {
   for (std::uint32_t s = 0; s < L::kSlots; ++s) L::set(block, s, fingerprint_of(residents[s]));
 }
 
-inline std::uint64_t at_most(const Resident* residents, std::uint32_t spill_class) noexcept {
+inline std::uint64_t at_most(const Resident* residents, std::uint32_t eviction_rank) noexcept {
   std::uint64_t found = 0;
   for (std::uint32_t i = 0; i < 64; ++i) {
-    found |= std::uint64_t{class_of(residents[i]) <= spill_class} << i;
+    found |= std::uint64_t{rank_of_resident(residents[i]) <= eviction_rank} << i;
   }
   return found;
 }
@@ -97,7 +97,7 @@ HWY_INLINE void locate_all_pairs(const BlocksView& view, const std::uint64_t* ke
   const auto bases = hn::Set(d, view.geometry.base_blocks);
   const auto child_ends = static_cast<int>(32 - view.geometry.growth);
   constexpr std::uint64_t kFingerprint = (std::uint64_t{1} << L::kBits) - 1;
-  const auto per_lane = hn::BitCast(d16, hn::Set(d, std::uint64_t{L::kSlotsPerLane}));
+  const auto per_lane = hn::BitCast(d16, hn::Set(d, std::uint64_t{L::kSlotsPerSegment}));
   for (std::size_t i = 0; i < count; i += hn::Lanes(d)) {
     auto h = hn::LoadU(d, keys + i);
     if constexpr (kInput == InputKind::integers) h = mix_integers(h, view.secrets);
@@ -141,14 +141,14 @@ void complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers
   static constexpr BothHalves kFingerprints(0, 1);
   static constexpr BothHalves kPhases(2, 3);
   const auto fingerprints = hn::LoadDup128(d8, kFingerprints.bytes);
-  const auto phases = hn::LoadDup128(d8, kPhases.bytes);
+  const auto bucket_offsets = hn::LoadDup128(d8, kPhases.bytes);
   for (std::size_t i = 0; i < count; i += hn::Lanes(d32)) {
     const auto pair = hn::And(hn::LoadU(d32, pairs + i), hn::Set(d32, kPairMask));
     const auto classes = hn::Sub(pair, hn::Set(d32, 1));  // in the low byte
     hn::StoreU(hn::Or(pair, hn::ShiftLeft<24>(classes)), d32, newcomers + i);
     const auto bytes = hn::BitCast(d8, pair);
     BlockLocator<L>::store_buckets(hn::BitCast(D16(), hn::TableLookupBytes(bytes, fingerprints)),
-                                   hn::BitCast(D16(), hn::TableLookupBytes(bytes, phases)),
+                                   hn::BitCast(D16(), hn::TableLookupBytes(bytes, bucket_offsets)),
                                    buckets + i);
   }
 }
@@ -187,7 +187,7 @@ HWY_INLINE std::uint64_t plane_of(const Resident* residents, std::uint32_t bit) 
 // loaded soon after its parts were stored waits for them.
 template <class L>
 HWY_INLINE void write_fingerprints(const Resident* residents, Block& block) {
-  using T = Ranks::Phase<L>;
+  using T = EvictionOrder::BucketOffset<L>;
   const BlockTag<std::uint32_t> d;
   const hn::Rebind<T, decltype(d)> d_to;
   const std::size_t step = hn::Lanes(d);
@@ -214,10 +214,10 @@ HWY_INLINE void write_fingerprints(const Resident* residents, Block& block) {
   }
 }
 
-inline std::uint64_t at_most(const Resident* residents, std::uint32_t spill_class) noexcept {
+inline std::uint64_t at_most(const Resident* residents, std::uint32_t eviction_rank) noexcept {
   const BlockTag<std::uint32_t> d;
   const hn::RebindToSigned<decltype(d)> signed_d;
-  const auto above = hn::Set(signed_d, static_cast<std::int32_t>(spill_class + 1));
+  const auto above = hn::Set(signed_d, static_cast<std::int32_t>(eviction_rank + 1));
   std::uint64_t found = 0;
   for (std::size_t i = 0; i < 64; i += hn::Lanes(d)) {
     const auto classes = hn::BitCast(signed_d, hn::ShiftRight<24>(hn::LoadU(d, residents + i)));
@@ -286,9 +286,9 @@ std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint3
   return n;
 }
 
-// As settle_one. Without a way, `reach` is set to all slots from which there is one.
+// As place_by_search. Without a path, `reach` is set to all slots from which there is one.
 template <class L>
-HWY_INLINE bool settle_by_search(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
+HWY_INLINE bool place_by_search_in(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                                  std::uint64_t goals, std::uint64_t& reach) {
   // The slots that residents of the bucket could move to: the step that meets the bucket.
   std::uint64_t next = 0;
@@ -327,46 +327,46 @@ HWY_INLINE bool settle_by_search(UnpackedBlock& block, Resident newcomer, std::u
 }
 
 template <class L>
-bool settle_one(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
+bool place_by_search(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                 std::uint64_t goals) noexcept {
   std::uint64_t reach = 0;
-  return settle_by_search<L>(block, newcomer, bucket, goals, reach);
+  return place_by_search_in<L>(block, newcomer, bucket, goals, reach);
 }
 
-// Stores a newcomer by the search, or notes that there is no way.
+// Stores a newcomer by the search, or notes that there is no path.
 template <class L>
-HWY_INLINE void settle_far(Settling& settling, std::size_t number) {
+HWY_INLINE void place_far(BulkPlacement& settling, std::size_t number) {
   UnpackedBlock& block = settling.block;
   const std::uint64_t bucket = settling.bucket[number];
   // What has led to no free slot leads to none later, when fewer are free.
   if ((bucket & block.reach) == 0 ||
-      !settle_by_search<L>(block, settling.newcomer[number], bucket, block.free, block.reach)) {
+      !place_by_search_in<L>(block, settling.newcomer[number], bucket, block.free, block.reach)) {
     settling.unplaced[settling.unplaced_count++] = static_cast<std::uint8_t>(number);
   }
 }
 
 // As place_one, or the slot of a resident that moves to a free one.
 template <class L>
-HWY_INLINE bool settle_near(UnpackedBlock& block, std::uint64_t& free, Resident newcomer,
+HWY_INLINE bool place_one_hop(UnpackedBlock& block, std::uint64_t& free, Resident newcomer,
                             std::uint64_t bucket) {
   // By the newcomer itself; by the resident of its slot in each lane; by nobody.
-  std::uint32_t slot[L::kLanes + 2];
-  std::uint64_t open[L::kLanes + 2];
-  std::uint32_t ways = 1u << (L::kLanes + 1);
+  std::uint32_t slot[L::kChoices + 2];
+  std::uint64_t open[L::kChoices + 2];
+  std::uint32_t ways = 1u << (L::kChoices + 1);
   open[0] = bucket & free;
   slot[0] = first_slot(open[0]);
   ways |= open[0] != 0;
   std::uint64_t rest = bucket;
-  for (std::uint32_t lane = 1; lane <= L::kLanes; ++lane, rest &= rest - 1) {
+  for (std::uint32_t lane = 1; lane <= L::kChoices; ++lane, rest &= rest - 1) {
     slot[lane] = first_slot(rest);
     open[lane] = block.bucket[slot[lane]] & free;
     ways |= std::uint32_t{open[lane] != 0} << lane;
   }
-  slot[L::kLanes + 1] = UnpackedBlock::kNobody;
-  open[L::kLanes + 1] = 0;
-  const std::uint32_t way = first_slot(ways);
-  const std::uint32_t from = slot[way];
-  std::uint64_t to = open[way];
+  slot[L::kChoices + 1] = UnpackedBlock::kNobody;
+  open[L::kChoices + 1] = 0;
+  const std::uint32_t path = first_slot(ways);
+  const std::uint32_t from = slot[path];
+  std::uint64_t to = open[path];
   to &= ~to + 1;
   free ^= to;
   const std::uint32_t end = first_slot(to);  // kNobody if there is none
@@ -378,18 +378,18 @@ HWY_INLINE bool settle_near(UnpackedBlock& block, std::uint64_t& free, Resident 
 }
 
 template <class L>
-void settle(Settling& settling) noexcept {
+void settle(BulkPlacement& settling) noexcept {
   UnpackedBlock& block = settling.block;
   std::uint64_t free = block.free;
-  std::uint8_t far[kMaxSettled];
+  std::uint8_t far[kMaxBulkPlaced];
   std::size_t count = 0;
   for (std::size_t n = 0; n < settling.count; ++n) {
     far[count] = static_cast<std::uint8_t>(n);
-    count += !settle_near<L>(block, free, settling.newcomer[n], settling.bucket[n]);
+    count += !place_one_hop<L>(block, free, settling.newcomer[n], settling.bucket[n]);
   }
   block.free = free;
   settling.unplaced_count = 0;
-  for (std::size_t i = 0; i < count; ++i) settle_far<L>(settling, far[i]);
+  for (std::size_t i = 0; i < count; ++i) place_far<L>(settling, far[i]);
 }
 
 template <class L>
@@ -405,7 +405,7 @@ template <class L>
 void pack(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept {
   write_fingerprints<L>(unpacked.resident, block);
   const std::uint32_t header = Block::to_header(mark);
-  std::memcpy(block.bytes.data() + kMarkByte, &header, sizeof(header));
+  std::memcpy(block.bytes.data() + kOverflowMarkByte, &header, sizeof(header));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -29,7 +29,7 @@ void split_slots(const Block* from, std::size_t count, std::uint32_t growth, Blo
     BlockCopy copy;  // a reader may take the lock of a block meanwhile
     const Block& block = readable_block(from[i], copy);
     Block children[2] = {};
-    for (Block& child : children) child.bytes[kMarkByte] = block.bytes[kMarkByte];
+    for (Block& child : children) child.bytes[kOverflowMarkByte] = block.bytes[kOverflowMarkByte];
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       const std::uint32_t fingerprint = L::get(block, s);
       L::set(children[fingerprint >> next_bit & 1], s, fingerprint, L::value(block, s));
@@ -63,10 +63,10 @@ HWY_INLINE void put_lanes(D d, V v, hn::TFromD<D>* to) {
 // Per lane: the bit that decides, none in the header; and the bits that may go to the copies.
 template <typename T>
 struct SplitMasks {
-  static constexpr std::size_t kLanes = kBlockBytes / sizeof(T);
-  static constexpr std::size_t kMarkLane = kMarkByte / sizeof(T);
-  alignas(64) T decides[kLanes] = {};
-  alignas(64) T kept[kLanes] = {};
+  static constexpr std::size_t kChoices = kBlockBytes / sizeof(T);
+  static constexpr std::size_t kMarkLane = kOverflowMarkByte / sizeof(T);
+  alignas(64) T decides[kChoices] = {};
+  alignas(64) T kept[kChoices] = {};
   explicit SplitMasks(std::uint32_t next_bit) {
     for (std::size_t i = 0; i < kMarkLane; ++i) {
       decides[i] = static_cast<T>(1u << next_bit);
@@ -82,20 +82,20 @@ HWY_INLINE void split_lanes(const Block* from, std::size_t count, std::uint32_t 
                             Block* to) {
   const BlockTag<T> d;
   const std::size_t step = hn::Lanes(d);
-  constexpr std::size_t kLanes = kBlockBytes / sizeof(T);
+  constexpr std::size_t kChoices = kBlockBytes / sizeof(T);
   const SplitMasks<T> masks(next_bit);
   for (std::size_t i = 0; i < count; ++i) {
     BlockCopy copy;  // a reader may take the lock of a block meanwhile
     const auto* const block = reinterpret_cast<const T*>(&readable_block(from[i], copy));
     auto* const low = reinterpret_cast<T*>(to + 2 * i);
-    auto* const high = low + kLanes;
-    for (std::size_t lane = 0; lane < kLanes; lane += step) {
+    auto* const high = low + kChoices;
+    for (std::size_t lane = 0; lane < kChoices; lane += step) {
       const auto all = hn::And(hn::Load(d, block + lane), hn::Load(d, masks.kept + lane));
       const auto bit = hn::And(all, hn::Load(d, masks.decides + lane));
       const auto chosen = hn::Ne(bit, hn::Zero(d));
       put_lanes<kStream>(d, hn::IfThenZeroElse(chosen, all), low + lane);
     }
-    for (std::size_t lane = 0; lane < kLanes; lane += step) {
+    for (std::size_t lane = 0; lane < kChoices; lane += step) {
       const auto all = hn::And(hn::Load(d, block + lane), hn::Load(d, masks.kept + lane));
       const auto decides = hn::Load(d, masks.decides + lane);
       // True for the mark's lane too, where no bit decides. Not an Or of two masks: with Highway

@@ -18,10 +18,10 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
 template <class L>
 constexpr LookupKernels lookup_kernels() {
-  return {{HWY_TARGET, L::kNumber, match<L>, free_slots<L>, rank<L>, of_classes<L>, find_way<L>,
-           find_free_way<L>, leavers<L>},
-          contains_beside<L>,
-          contains_batch_beside<L>,
+  return {{HWY_TARGET, L::kNumber, match<L>, free_slots<L>, rank<L>, of_ranks<L>, find_path<L>,
+           find_path_to_free<L>, leavers<L>},
+          contains_concurrent<L>,
+          contains_batch_concurrent<L>,
           bits_to_bytes,
           bits_to_positions,
           locate_batch<L>};

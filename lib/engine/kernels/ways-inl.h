@@ -1,4 +1,4 @@
-// Per-target: ways inside one block (ways.h), looked for from both ends. Forward from the
+// Per-target: paths inside one block (paths.h), looked for from both ends. Forward from the
 // newcomer's bucket by scalars: where its k residents could go. Most searches end after that one
 // step. The others go on backward from the goals by vectors: which could move into slot e is one
 // compare. Both find the same way, so the first step is left out where it costs more than it
@@ -22,32 +22,32 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 // Where the residents of a bucket's slots could go, one bucket for each lane.
 template <class L>
 struct FirstSteps {
-  std::uint32_t from[L::kLanes];
-  std::uint64_t to[L::kLanes];
+  std::uint32_t from[L::kChoices];
+  std::uint64_t to[L::kChoices];
   std::uint64_t all = 0;
 
   HWY_INLINE FirstSteps(const Block& block, std::uint64_t bucket) {
-    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane, bucket &= bucket - 1) {
+    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane, bucket &= bucket - 1) {
       const std::uint32_t slot = first_slot(bucket);
       from[lane] = slot;
-      to[lane] = L::bucket_with(L::get(block, slot), lane, slot - lane * L::kSlotsPerLane);
+      to[lane] = L::bucket_with(L::get(block, slot), lane, slot - lane * L::kSlotsPerSegment);
       all |= to[lane];
     }
   }
   // A way to a slot that one of them reaches.
-  [[nodiscard]] HWY_INLINE Way way_to(std::uint32_t slot) const {
+  [[nodiscard]] HWY_INLINE EvictionPath path_to(std::uint32_t slot) const {
     // Without a loop, whose end would be mispredicted.
     std::uint32_t lanes = 0;
-    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
+    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
       lanes |= static_cast<std::uint32_t>(to[lane] >> slot & 1) << lane;
     }
-    return Way(from[first_slot(lanes)]).then(slot);
+    return EvictionPath(from[first_slot(lanes)]).then(slot);
   }
 };
 
-// The shortest way to a goal, looked for from there; `start(slot)` begins it, to one of `starts`.
+// The shortest path to a goal, looked for from there; `start(slot)` begins it, to one of `starts`.
 template <class L, class Start>
-HWY_INLINE Way find_back(const Movers<L>& movers, std::uint64_t starts, std::uint64_t goals,
+HWY_INLINE EvictionPath find_back(const MoveMasks<L>& movers, std::uint64_t starts, std::uint64_t goals,
                          const Start& start) {
   // Slots that lead to a goal: the goals themselves, then those whose residents can move `into` a
   // slot of the entry `parent`.
@@ -65,12 +65,12 @@ HWY_INLINE Way find_back(const Movers<L>& movers, std::uint64_t starts, std::uin
       const std::uint32_t e = first_slot(rest);
       const std::uint64_t found = movers.into(e) & unseen;
       if ((found & starts) != 0) {
-        Way way = start(first_slot(found & starts)).then(e);
+        EvictionPath path = start(first_slot(found & starts)).then(e);
         for (; i != 0; i = entries[i].parent) {
-          if (way.steps() == Way::kMaxSteps) return {};
-          way = way.then(entries[i].into);
+          if (path.steps() == EvictionPath::kMaxSteps) return {};
+          path = path.then(entries[i].into);
         }
-        return way;
+        return path;
       }
       unseen &= ~found;
       entries[count] = {found, i, e};
@@ -82,57 +82,57 @@ HWY_INLINE Way find_back(const Movers<L>& movers, std::uint64_t starts, std::uin
 
 // A way to goals that the first step does not reach.
 template <class L>
-HWY_NOINLINE Way find_longer_way(const Block& block, const FirstSteps<L>& first,
+HWY_NOINLINE EvictionPath find_longer_path(const Block& block, const FirstSteps<L>& first,
                                  std::uint64_t goals) {
-  const Movers<L> movers(block);
+  const MoveMasks<L> movers(block);
   return find_back(movers, first.all, goals,
-                   [&](std::uint32_t slot) { return first.way_to(slot); });
+                   [&](std::uint32_t slot) { return first.path_to(slot); });
 }
 
 // A way from a bucket without goals, without the first step.
 template <class L>
-HWY_NOINLINE Way find_way_back(const Block& block, std::uint64_t bucket, std::uint64_t free) {
-  const Movers<L> movers(block);
-  return find_back(movers, bucket, free, [](std::uint32_t slot) { return Way(slot); });
+HWY_NOINLINE EvictionPath find_path_back(const Block& block, std::uint64_t bucket, std::uint64_t free) {
+  const MoveMasks<L> movers(block);
+  return find_back(movers, bucket, free, [](std::uint32_t slot) { return EvictionPath(slot); });
 }
 
 template <class L>
-Way find_way(const Block& shared, const Ranks& ranks, std::uint64_t bucket,
+EvictionPath find_path(const Block& shared, const EvictionOrder& ranks, std::uint64_t bucket,
              std::uint64_t goals) noexcept {
-  if ((goals & bucket) != 0) return Way(first_slot(goals & bucket));
+  if ((goals & bucket) != 0) return EvictionPath(first_slot(goals & bucket));
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   if constexpr (L::kBits != 8 && !NESTLINE_ONE_LANE) {
-    const Movers<L> movers(block, ranks);
-    return find_back(movers, bucket, goals, [](std::uint32_t slot) { return Way(slot); });
+    const MoveMasks<L> movers(block, ranks);
+    return find_back(movers, bucket, goals, [](std::uint32_t slot) { return EvictionPath(slot); });
   } else {
     const FirstSteps<L> first(block, bucket);
-    if ((first.all & goals) != 0) return first.way_to(first_slot(first.all & goals));
-    const Movers<L> movers(block, ranks);
+    if ((first.all & goals) != 0) return first.path_to(first_slot(first.all & goals));
+    const MoveMasks<L> movers(block, ranks);
     return find_back(movers, first.all, goals,
-                     [&](std::uint32_t slot) { return first.way_to(slot); });
+                     [&](std::uint32_t slot) { return first.path_to(slot); });
   }
 }
 
 template <class L>
-HWY_INLINE Way find_free_way_in(const Block& block, std::uint64_t free, std::uint64_t bucket) {
-  if (HWY_LIKELY((free & bucket) != 0)) return Way(first_slot(free & bucket));
+HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, std::uint64_t free, std::uint64_t bucket) {
+  if (HWY_LIKELY((free & bucket) != 0)) return EvictionPath(first_slot(free & bucket));
   if (free == 0) return {};
-  if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) || (block.mark() != 0 && !L::kExpires)) {
-    return find_way_back<L>(block, bucket, free);
+  if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) || (block.overflow_mark() != 0 && !L::kExpires)) {
+    return find_path_back<L>(block, bucket, free);
   }
   const FirstSteps<L> first(block, bucket);
-  if (HWY_LIKELY((first.all & free) != 0)) return first.way_to(first_slot(first.all & free));
-  return find_longer_way<L>(block, first, free);
+  if (HWY_LIKELY((first.all & free) != 0)) return first.path_to(first_slot(first.all & free));
+  return find_longer_path<L>(block, first, free);
 }
 
 template <class L>
-Way find_free_way(const Block& shared, const Place& place) noexcept {
+EvictionPath find_path_to_free(const Block& shared, const Place& place) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   const std::uint64_t free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   if (free == 0) return {};
-  return find_free_way_in<L>(block, free, bucket_of<L>(place.fingerprint, place.phase));
+  return find_path_to_free_in<L>(block, free, bucket_of<L>(place.fingerprint, place.bucket_offset));
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,4 +1,4 @@
-// What kernels find in one block: ways, who leaves first, and where those who leave would go.
+// What kernels find in one block: paths, who leaves first, and where those who leave would go.
 #ifndef NESTLINE_LIB_ENGINE_KERNELS_WAYS_H_
 #define NESTLINE_LIB_ENGINE_KERNELS_WAYS_H_
 
@@ -12,12 +12,12 @@ namespace nestline { inline namespace v0_3 {
 //
 // A way is found first and walked later, from its end, so that a fingerprint on the move is always
 // readable (I3 in lib/engine/table/table.h). In one word: the number of slots in the lowest 4 bits,
-// then 6 bits for each. Where only a longer way would do, there is none.
-class Way {
+// then 6 bits for each. Where only a longer path would do, there is none.
+class EvictionPath {
  public:
   static constexpr std::uint32_t kMaxSteps = 10;
-  constexpr Way() = default;  // no way
-  NESTLINE_INLINE explicit constexpr Way(std::uint32_t slot)
+  constexpr EvictionPath() = default;  // no path
+  NESTLINE_INLINE explicit constexpr EvictionPath(std::uint32_t slot)
       : word_(1 | std::uint64_t{slot} << kCountBits) {}
 
   [[nodiscard]] NESTLINE_INLINE constexpr std::uint32_t steps() const {
@@ -29,9 +29,9 @@ class Way {
     return static_cast<std::uint32_t>(word_ >> (kCountBits + kSlotBits * i)) &
            ((1u << kSlotBits) - 1);
   }
-  // The same way with one more step at its end; the way must have fewer than kMaxSteps.
-  [[nodiscard]] NESTLINE_INLINE constexpr Way then(std::uint32_t slot) const {
-    Way longer;
+  // The same way with one more step at its end; the path must have fewer than kMaxSteps.
+  [[nodiscard]] NESTLINE_INLINE constexpr EvictionPath then(std::uint32_t slot) const {
+    EvictionPath longer;
     longer.word_ = (word_ + 1) | std::uint64_t{slot} << (kCountBits + kSlotBits * steps());
     return longer;
   }
@@ -46,80 +46,80 @@ class Way {
 template <class L>
 NESTLINE_INLINE std::uint64_t bucket_at(const Block& block, std::uint32_t slot) {
   const std::uint32_t fingerprint = L::get(block, slot);
-  return L::bucket(fingerprint, L::phase_at(fingerprint, slot));
+  return L::bucket(fingerprint, L::bucket_offset_at(fingerprint, slot));
 }
 
 // Whether each step is still possible: other threads may have changed the block.
 template <class L>
-bool is_open(const Block& block, Way way) {
-  if (!way) return false;
-  const std::uint32_t last = way.steps() - 1;
+bool is_open(const Block& block, EvictionPath path) {
+  if (!path) return false;
+  const std::uint32_t last = path.steps() - 1;
   for (std::uint32_t i = 0; i < last; ++i) {
-    const std::uint32_t slot = way.step(i);
+    const std::uint32_t slot = path.step(i);
     if (L::get(block, slot) == 0) return false;
-    if ((bucket_at<L>(block, slot) >> way.step(i + 1) & 1) == 0) return false;
+    if ((bucket_at<L>(block, slot) >> path.step(i + 1) & 1) == 0) return false;
   }
-  return L::get(block, way.step(last)) == 0;
+  return L::get(block, path.step(last)) == 0;
 }
 
-// Moves each fingerprint on the way one step, from the way's end back, and stores `fingerprint`,
+// Moves each fingerprint on the path one step, from the path's end back, and stores `fingerprint`,
 // with `value` if the layout has values, at its start. It moves what is there now, not what was
-// there when the way was found: update may have cleared a slot since.
+// there when the path was found: update may have cleared a slot since.
 template <class L>
-NESTLINE_INLINE void walk(Block& block, Way way, std::uint32_t fingerprint,
+NESTLINE_INLINE void walk(Block& block, EvictionPath path, std::uint32_t fingerprint,
                           typename L::Value value = {}) {
-  std::uint32_t to = way.step(way.steps() - 1);
-  for (std::uint32_t i = way.steps() - 1; i > 0; --i) {
-    const std::uint32_t from = way.step(i - 1);
+  std::uint32_t to = path.step(path.steps() - 1);
+  for (std::uint32_t i = path.steps() - 1; i > 0; --i) {
+    const std::uint32_t from = path.step(i - 1);
     L::set(block, to, L::get(block, from), L::value(block, from));
     to = from;
   }
   L::set(block, to, fingerprint, value);
 }
 
-// The residents of a block in the order in which they would leave it: by spill class, then by slot.
-struct alignas(64) Ranks {
+// The residents of a block in the order in which they would leave it: by eviction rank, then by slot.
+struct alignas(64) EvictionOrder {
   static constexpr std::uint32_t kNumberBits = 6;
 
   // `number` is the slot's plus 1: a rank with 0 is before all others of its class.
-  static constexpr std::uint32_t rank_of(std::uint32_t spill_class, std::uint32_t number) {
-    return spill_class << kNumberBits | number;
+  static constexpr std::uint32_t rank_of(std::uint32_t eviction_rank, std::uint32_t number) {
+    return eviction_rank << kNumberBits | number;
   }
   // The slot, or kNobody where the number is 0.
   static constexpr std::uint32_t slot_of(std::uint32_t rank) { return (rank - 1) & kNobody; }
   static constexpr std::uint32_t kNobody = (1u << kNumberBits) - 1;
-  // A range of classes that has two residents of a full block on average.
+  // A range of ranks that has two residents of a full block on average.
   template <class L>
-  static constexpr std::uint32_t kStep = 2 * kSpillClasses / L::kSlots;
-  // Slots: free; of classes that the mark covers; and of the next classes, which are below `below`.
+  static constexpr std::uint32_t kStep = 2 * kEvictionRanks / L::kSlots;
+  // Slots: free; of ranks that the mark covers; and of the next ranks, which are below `below`.
   std::uint64_t free;
   std::uint64_t covered;
   std::uint64_t next;
   std::uint32_t below;
   // As wide as vectors of the block's fingerprints need them. Those of free slots mean nothing.
   template <class L>
-  using Phase = std::conditional_t<L::kForm == Form::halfwords, std::uint16_t, std::uint8_t>;
+  using BucketOffset = std::conditional_t<L::kForm == Form::halfwords, std::uint16_t, std::uint8_t>;
   template <class L>
-  [[nodiscard]] std::uint32_t phase(std::uint32_t slot) const {
-    Phase<L> phase;
-    std::memcpy(&phase, phases + slot * sizeof(phase), sizeof(phase));
-    return phase;
+  [[nodiscard]] std::uint32_t bucket_offset(std::uint32_t slot) const {
+    BucketOffset<L> bucket_offset;
+    std::memcpy(&bucket_offset, bucket_offsets + slot * sizeof(bucket_offset), sizeof(bucket_offset));
+    return bucket_offset;
   }
-  alignas(64) std::uint8_t phases[64];
+  alignas(64) std::uint8_t bucket_offsets[64];
 };
 
 // A block whose residents may leave. Beside writers `block` may be a copy of it.
-struct Leaving {
+struct EvictionContext {
   const Block* blocks;
   const Geometry& geometry;
   const Block& block;
   std::uint64_t number;
-  const Ranks& ranks;
+  const EvictionOrder& ranks;
 };
 
 // Candidates for leaving a block, and where they would go.
-struct Leavers {
-  // As bits: residents by their slots, and bit Ranks::kNobody for a newcomer.
+struct EvictionCandidates {
+  // As bits: residents by their slots, and bit EvictionOrder::kNobody for a newcomer.
   std::uint64_t all = 0;
   std::uint64_t away;      // those that have another block
   std::uint64_t open;      // those of them for whom there may be room there

@@ -1,7 +1,7 @@
 // The time of an expiring filter: which tick it is, when a slot is dead, and marks that fall. Its
 // memory is one piece, so whoever has the blocks has the tick:
 //
-//   | head block: the tick | blocks ... | young marks, one byte for each block |
+//   | head block: the tick | blocks ... | next marks, one byte for each block |
 //
 // A slot holds its death, the tick from which on it counts as absent, mod 16. A key that is stored
 // or renewed at tick t for n ticks, 1 to 14, dies at t + n + 1: it lives for the rest of this tick
@@ -30,15 +30,15 @@
 // anywhere between its looks at the headers if no slot had the fingerprint.
 //
 // Marks that fall
-//   A spill raises home's mark and home's young mark, both under home's lock.
-//   M1  Every kMarkTicks ticks or more, the sweep also exchanges: it locks each block, makes its
-//       mark its young mark, and that 0.
-//   M2  An insert that renews a key in its alternate raises home's young mark, with both locked.
+//   A spill raises home's mark and home's next mark, both under home's lock.
+//   M1  Every kOverflowMarkTicks ticks or more, the sweep also exchanges: it locks each block, makes its
+//       mark its next mark, and that 0.
+//   M2  An insert that renews a key in its alternate raises home's next mark, with both locked.
 //
 // Why no mark is too low. Let a key x live at home A and away in B after an exchange of A in tick
 // t2; the one before was in tick t1, and t2 >= t1 + 14 + 2. Being alive, x was last inserted or
 // renewed in tick t2 - 14 or later, so after the exchange in t1. If it was away then, or found no
-// room at home, that raised A's young mark (M2, or the spill); else the spill that moved it away
+// room at home, that raised A's next mark (M2, or the spill); else the spill that moved it away
 // since did. No exchange of A came in between. Two keys x and y that look the same and are each
 // other's home and alternate (table.h) may share one slot; it lives as long as the one renewed
 // last, but the argument is made for each by its own renewals. Such a slot that moves from A to B
@@ -54,12 +54,12 @@ namespace nestline { inline namespace v0_3 {
 
 inline constexpr std::uint64_t kHeadBlocks = 1;
 inline constexpr unsigned kMaxLife = 14;
-inline constexpr std::uint64_t kMarkTicks = kMaxLife + 2;
+inline constexpr std::uint64_t kOverflowMarkTicks = kMaxLife + 2;
 // Blocks that a sweep passes at a time, and inserts of a thread from one slice to its next.
 inline constexpr std::uint64_t kSlice = 64;
 
 // Blocks of memory that a filter of so many blocks takes after the head.
-constexpr std::uint64_t with_young_marks(std::uint64_t blocks) {
+constexpr std::uint64_t with_next_overflow_marks(std::uint64_t blocks) {
   return blocks + (blocks + kBlockBytes - 1) / kBlockBytes;
 }
 
@@ -75,7 +75,7 @@ inline std::uint64_t tick(const Block* blocks) { return to_tick(load_acquire(tic
 template <class Locks>
 std::uint64_t tick_of_holder(const Block* blocks) {
   if (NESTLINE_EARLY_TICK != 0) return NESTLINE_EARLY_TICK - 1;
-  if constexpr (!Locks::kAlone) fence_after_exchange();
+  if constexpr (!Locks::kBlocksAreStable) fence_after_exchange();
   const std::uint64_t now = tick(blocks);
   NESTLINE_TEST_POINT(NESTLINE_POINT_TICK_READ);
   return now;
@@ -93,23 +93,23 @@ constexpr std::uint32_t ticks_left(std::uint32_t death, std::uint64_t tick) {
   return (death - static_cast<std::uint32_t>(tick)) & 15;
 }
 
-inline std::uint8_t& young_mark(const Block* blocks, const Geometry& geometry,
+inline std::uint8_t& next_overflow_mark(const Block* blocks, const Geometry& geometry,
                                 std::uint64_t block) {
   return const_cast<Block*>(blocks + geometry.blocks())->bytes.data()[block];
 }
-// Makes a block's young mark cover the class; only for the thread that holds the block.
-inline void raise_young_mark(const Block* blocks, const Geometry& geometry, std::uint64_t block,
-                             std::uint32_t spill_class) {
-  std::uint8_t& young = young_mark(blocks, geometry, block);
-  if (young <= spill_class) store_shared(young, static_cast<std::uint8_t>(spill_class + 1));
+// Makes a block's next mark cover the rank; only for the thread that holds the block.
+inline void raise_next_overflow_mark(const Block* blocks, const Geometry& geometry, std::uint64_t block,
+                             std::uint32_t eviction_rank) {
+  std::uint8_t& young = next_overflow_mark(blocks, geometry, block);
+  if (young <= eviction_rank) store_shared(young, static_cast<std::uint8_t>(eviction_rank + 1));
 }
 
 // What a spill from a block that is held does to its marks.
-template <class L, class Hold>
-void raise_marks(Hold& hold, const Block* blocks, const Geometry& geometry, std::uint64_t block,
-                 std::uint32_t spill_class) {
-  hold.change(block).raise_mark(spill_class);
-  if constexpr (L::kExpires) raise_young_mark(blocks, geometry, block, spill_class);
+template <class L, class BlockLock>
+void raise_overflow_marks(BlockLock& hold, const Block* blocks, const Geometry& geometry, std::uint64_t block,
+                 std::uint32_t eviction_rank) {
+  hold.change(block).raise_overflow_mark(eviction_rank);
+  if constexpr (L::kExpires) raise_next_overflow_mark(blocks, geometry, block, eviction_rank);
 }
 
 }}  // namespace nestline

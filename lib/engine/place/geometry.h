@@ -1,9 +1,9 @@
-// From a hash to its place: block, fingerprint and phase; and the block's alternate.
+// From a hash to its place: block, fingerprint and bucket offset; and the block's alternate.
 //
 // Of base_blocks * 2^growth blocks, block = base * 2^growth + child: the base from the hash, the
 // child from the highest `growth` bits of the fingerprint. So when the filter doubles, block b
 // splits into 2b and 2b + 1 by the fingerprints' next bit; no key is hashed again. The alternate of
-// a base is (H - base) mod base_blocks, with H from (fingerprint, phase): its own inverse for any
+// a base is (H - base) mod base_blocks, with H from (fingerprint, bucket offset): its own inverse for any
 // number of bases; the child stays the same. A key whose alternate is the block itself has none.
 #ifndef NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
 #define NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
@@ -30,15 +30,15 @@ struct Place {
   std::uint64_t block;
   std::uint64_t bucket;
   std::uint32_t fingerprint;
-  std::uint32_t phase;
+  std::uint32_t bucket_offset;
 };
 
 template <class L>
 NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
   const auto [block, rest] = home_block_of(geometry, hash);
   const std::uint32_t fingerprint = L::fingerprint_of(rest);
-  const std::uint32_t phase = L::phase_of(rest);
-  return {block, L::bucket(fingerprint, phase), fingerprint, phase};
+  const std::uint32_t bucket_offset = L::bucket_offset_of(rest);
+  return {block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
 }
 
 // The same for a filter whose width is no constant.
@@ -50,7 +50,7 @@ inline Place home_of(int bits, const Geometry& geometry, std::uint64_t hash) {
 NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place& place) {
   const std::uint64_t base = place.block >> geometry.growth;
   const std::uint64_t sum =
-      multiply_high(pair_hash(place.fingerprint, place.phase), geometry.base_blocks);
+      multiply_high(pair_hash(place.fingerprint, place.bucket_offset), geometry.base_blocks);
   const std::uint64_t other = sum >= base ? sum - base : sum + geometry.base_blocks - base;
   return other << geometry.growth | (place.block - (base << geometry.growth));
 }
@@ -64,7 +64,7 @@ inline Place moved(const Geometry& geometry, Place place) {
 // Whether a key may be in its alternate, by home's mark; sets `away` if the mark covers it.
 inline bool may_be_away(const Geometry& geometry, std::uint32_t mark, const Place& home,
                         Place& away) {
-  if (spill_class(home.fingerprint) >= mark) return false;
+  if (eviction_rank(home.fingerprint) >= mark) return false;
   away = moved(geometry, home);
   return away.block != home.block;
 }

@@ -28,7 +28,7 @@
 // from which on it counts as absent, mod 16; 0 if free. At 8 bits deaths lie where the high nibbles
 // of 12 bit do, at 12 in the highest bits of the halfword.
 //
-// Bytes 60..63, the header, are one little-endian 32-bit word: spill mark (bits 0..7), writer lock
+// Bytes 60..63, the header, are one little-endian 32-bit word: overflow mark (bits 0..7), writer lock
 // (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
 //
 // Other threads may see each store at once (memory_order.h): the header's one; for a slot one at 8,
@@ -53,25 +53,25 @@ using internal::ComputedBuckets;
 using internal::Form;
 using internal::kBlockBytes;
 using internal::kHeaderLock;
-using internal::kHeaderMark;
+using internal::kHeaderOverflowMark;
 using internal::kHeaderVersion;
-using internal::kMarkByte;
+using internal::kOverflowMarkByte;
 using internal::TurnedBuckets8;
 
 struct alignas(kBlockBytes) internal::Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
 
-  // Keys of classes below the mark may be away in their alternates; 0: no key is away.
+  // Keys of ranks below the mark may be away in their alternates; 0: no key is away.
   [[nodiscard]] std::uint32_t mark() const {
-    return to_header(load_relaxed(header_word())) & kHeaderMark;
+    return to_header(load_relaxed(header_word())) & kHeaderOverflowMark;
   }
-  // Makes the mark cover `spill_class`. A mark never falls, except in an expiring filter (aging.h).
-  void raise_mark(std::uint32_t spill_class) {
-    if (mark() <= spill_class) set_mark(spill_class + 1);
+  // Makes the mark cover `eviction_rank`. A mark never falls, except in an expiring filter (aging.h).
+  void raise_overflow_mark(std::uint32_t eviction_rank) {
+    if (mark() <= eviction_rank) set_overflow_mark(eviction_rank + 1);
   }
-  void set_mark(std::uint32_t mark) {
+  void set_overflow_mark(std::uint32_t mark) {
     const std::uint32_t header = to_header(load_relaxed(header_word()));
-    store_release(header_word(), to_header((header & ~kHeaderMark) | mark));
+    store_release(header_word(), to_header((header & ~kHeaderOverflowMark) | mark));
   }
 
   // The header as a reader beside writers loads it, before the rest of the block and after.
@@ -80,17 +80,17 @@ struct alignas(kBlockBytes) internal::Block {
 
   // For memory_order.h to load and store; to_header converts between its stored form and numbers.
   [[nodiscard]] const SharedWord& header_word() const {
-    return *reinterpret_cast<const SharedWord*>(bytes.data() + kMarkByte);
+    return *reinterpret_cast<const SharedWord*>(bytes.data() + kOverflowMarkByte);
   }
   [[nodiscard]] SharedWord& header_word() {
-    return *reinterpret_cast<SharedWord*>(bytes.data() + kMarkByte);
+    return *reinterpret_cast<SharedWord*>(bytes.data() + kOverflowMarkByte);
   }
   static constexpr std::uint32_t to_header(std::uint32_t word) {
     return std::endian::native == std::endian::little ? word : __builtin_bswap32(word);
   }
 };
 using internal::Block;
-static_assert(sizeof(Block) == kBlockBytes && kSpillClasses <= 255,
+static_assert(sizeof(Block) == kBlockBytes && kEvictionRanks <= 255,
               "a mark above the highest class must fit its byte");
 
 // Eight bytes of a block as a number, the first one the lowest.
@@ -127,22 +127,22 @@ struct NoValue {
 template <class Buckets, std::uint32_t kFingerprintCount>
 struct LayoutShape : Buckets {
   static constexpr int kNumber = Buckets::kBits;
-  using Buckets::kLanes;
+  using Buckets::kChoices;
   using Buckets::kSlots;
-  using Buckets::kSlotsPerLane;
+  using Buckets::kSlotsPerSegment;
   static constexpr std::uint32_t kFingerprints = kFingerprintCount;
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
-  static constexpr std::uint32_t kMaxCopies = 2 * kLanes;  // of one key, in home and alternate
+  static constexpr std::uint32_t kMaxCopies = 2 * kChoices;  // of one key, in home and alternate
   static constexpr bool kExpires = false;
   using Value = NoValue;
   static constexpr bool kHasValues = false;
   static constexpr Value value(const Block&, std::uint32_t) { return {}; }
   static constexpr void set_value(Block&, std::uint32_t, Value) {}
 
-  // The phase of a fingerprint found in a slot: the inverse of slot().
-  static constexpr std::uint32_t phase_at(std::uint32_t fingerprint, std::uint32_t slot) {
-    const std::uint32_t q = slot % kSlotsPerLane + kSlotsPerLane;
-    return (q - rotation(fingerprint, slot / kSlotsPerLane, kSlotsPerLane)) % kSlotsPerLane;
+  // The bucket offset of a fingerprint found in a slot: the inverse of slot().
+  static constexpr std::uint32_t bucket_offset_at(std::uint32_t fingerprint, std::uint32_t slot) {
+    const std::uint32_t q = slot % kSlotsPerSegment + kSlotsPerSegment;
+    return (q - rotation(fingerprint, slot / kSlotsPerSegment, kSlotsPerSegment)) % kSlotsPerSegment;
   }
 };
 
@@ -201,7 +201,7 @@ struct PlanesLayout : LayoutShape<internal::FilterSlots<kBits>, (255u << kBits) 
     if constexpr (kPlanes == 1) set_word_at(block, kPlaneByte, planes[0]);
     if constexpr (kPlanes == 2) {
       set_word_at(block, kPlaneByte, planes[0] | planes[1] << Base::kSlots);
-      set_word_at(block, kMarkByte - 8,
+      set_word_at(block, kOverflowMarkByte - 8,
                   planes[0] >> (Base::kSlots - kSecondShift) | planes[1] << kSecondShift);
     }
   }
@@ -304,8 +304,8 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   static constexpr std::uint64_t kValueMask = (std::uint64_t{1} << kValueBits) - 1;
   static constexpr std::size_t kValueByte = 16;
   static constexpr std::size_t kNibbleByte = 56;
-  static constexpr std::uint32_t phase_of(std::uint32_t) { return 0; }
-  static constexpr std::uint32_t phase_at(std::uint32_t, std::uint32_t) { return 0; }
+  static constexpr std::uint32_t bucket_offset_of(std::uint32_t) { return 0; }
+  static constexpr std::uint32_t bucket_offset_at(std::uint32_t, std::uint32_t) { return 0; }
   static constexpr std::uint64_t bucket(std::uint32_t, std::uint32_t) { return kAllSlots; }
   static constexpr bool kIsComputed = false;
 

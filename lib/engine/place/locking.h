@@ -5,8 +5,8 @@
 //
 // Writers
 //   W1  A thread changes a block only while it holds its lock. Unlocking a changed block advances
-//       its version, in the same store; one that was not changed gets its old header back. Hold's
-//       change() is the only way to a writable block: so Hold knows.
+//       its version, in the same store; one that was not changed gets its old header back. BlockLock's
+//       change() is the only way to a writable block: so BlockLock knows.
 //   W2  A thread holds at most two locks. It takes the second beside the first only if the second
 //       is of the higher block, or free at that moment; else it releases the first, takes both in
 //       order and looks again.
@@ -29,7 +29,7 @@
 //       this one.
 //   W8  While one thread alone has written (Writers), nobody else takes locks or changes blocks. So
 //       it needs a lock only for the readers, from its first change of a block until it releases
-//       its Hold, and takes and releases it by plain stores: an exchange costs as much as the rest
+//       its BlockLock, and takes and releases it by plain stores: an exchange costs as much as the rest
 //       of an insert. What it stored may be under way when it returns, but its next lookup waits
 //       for that (ReadSection in reclaim.h), so the calls of filters have one order all the same;
 //       insert_unique's own lookup need not wait. Another thread that wants to write makes it wait,
@@ -58,13 +58,13 @@
 // nor B changed between the reading of A and the check: both were read as they stood at one
 // instant, when no writer that changes either was between W3's start and end. So I1 of table.h
 // holds: x's fingerprint is in A, or in B and the mark covers it. This includes keys x and y with
-// equal fingerprint and phase where y's home is B and its alternate A: x is stored in B; a reader
+// equal fingerprint and bucket offset where y's home is B and its alternate A: x is stored in B; a reader
 // of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader finds
 // nothing in B. The copy in A now stands for x; A's header has changed: the reader starts again. A
 // version has 23 bits: to mistake it, the reader would sleep through exactly 8,388,608 changes of
 // one block (or a multiple) between two loads.
 //
-// A yes at once is right too: by W4 a key of that class was in the filter then or was being placed,
+// A yes at once is right too: by W4 a key of that rank was in the filter then or was being placed,
 // and the reader linearizes its insert; another can answer no only after the locks are released.
 //
 // Why no two writers wait for each other. A thread that waits for a lock holds none, or one of a
@@ -85,23 +85,23 @@
 
 namespace nestline { inline namespace v0_3 {
 
-// A block to change. Operations see blocks as const, and change them through Hold (table.h).
+// A block to change. Operations see blocks as const, and change them through BlockLock (table.h).
 inline Block& changeable(const Block* blocks, std::uint64_t block) {
   return const_cast<Block&>(blocks[block]);
 }
 
 // One thread at a time.
 struct NoLocks {
-  static constexpr bool kAlone = true;  // what was found a moment ago is still so
+  static constexpr bool kBlocksAreStable = true;  // what was found a moment ago is still so
   // No writer overtakes, so the second try is the last, and the first look counts.
   static constexpr std::uint32_t kMaxTries = std::numeric_limits<std::uint32_t>::max();
   static constexpr std::uint32_t kReadTries = 1;
 
   // The right to change the blocks with these numbers.
-  class Hold {
+  class BlockLock {
    public:
-    Hold(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
-    Hold(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
+    BlockLock(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
+    BlockLock(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
     bool add(std::uint64_t) { return true; }
     [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
     Block& change(std::uint64_t block) { return changeable(blocks_, block); }
@@ -113,7 +113,7 @@ struct NoLocks {
   // Blocks as they stood at one instant.
   class View {
    public:
-    explicit View(const Block* blocks, const Hold* = nullptr) : blocks_(blocks) {}
+    explicit View(const Block* blocks, const BlockLock* = nullptr) : blocks_(blocks) {}
     const Block& at(std::uint64_t block) { return blocks_[block]; }
     [[nodiscard]] bool valid() const { return true; }
 
@@ -124,7 +124,7 @@ struct NoLocks {
   // A block for a search whose result is checked later.
   static const Block& copy_of(const Block& block, Block&) { return block; }
   // Whether a reader that keeps finding changes may take locks (R4), and how.
-  using ReaderHold = Hold;
+  using ReaderLock = BlockLock;
   [[nodiscard]] bool readers_may_lock() const { return false; }
 };
 
@@ -196,7 +196,7 @@ class Backoff {
 // Any number of readers, beside one writer (W8) or many.
 template <bool kOneWriter>
 struct SharedBlocks {
-  static constexpr bool kAlone = kOneWriter;
+  static constexpr bool kBlocksAreStable = kOneWriter;
   static constexpr std::uint32_t kMaxTries = kOneWriter ? NoLocks::kMaxTries : 16;
   static constexpr std::uint32_t kReadTries = 16;
 
@@ -225,39 +225,39 @@ struct SharedBlocks {
   static void empty(Block& block) {
     lock(block);
     auto* const words = reinterpret_cast<SharedLongword*>(block.bytes.data());
-    std::for_each_n(words, kMarkByte / sizeof(*words), [](auto& word) { store_shared(word, 0); });
+    std::for_each_n(words, kOverflowMarkByte / sizeof(*words), [](auto& word) { store_shared(word, 0); });
     store_release(*(&block.header_word() - 1), 0);  // the slots beside the header in its longword
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
     store_release(block.header_word(),
-                  Block::to_header((header & ~(kHeaderLock | kHeaderMark)) + kHeaderVersion));
+                  Block::to_header((header & ~(kHeaderLock | kHeaderOverflowMark)) + kHeaderVersion));
   }
 
   // Makes it a block of a filter without locks; no other thread may use it meanwhile.
   static void forget_version(Block& block) {
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
-    store_release(block.header_word(), Block::to_header(header & kHeaderMark));
+    store_release(block.header_word(), Block::to_header(header & kHeaderOverflowMark));
   }
 
   // With one writer a block is locked only when it is about to change: nobody else could change it.
   // (And vectors that read it right after a store to its header would wait for that store.)
-  class Hold {
+  class BlockLock {
    public:
-    Hold(const Block* blocks, std::uint64_t first)
+    BlockLock(const Block* blocks, std::uint64_t first)
         : blocks_(blocks), first_(first), second_(first) {
       if constexpr (!kOneWriter) lock(changeable(blocks_, first_));
       NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
-    Hold(const Block* blocks, std::uint64_t one, std::uint64_t other)
+    BlockLock(const Block* blocks, std::uint64_t one, std::uint64_t other)
         : blocks_(blocks), first_(one), second_(other) {
       if constexpr (!kOneWriter) lock_both();
       NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
-    NESTLINE_INLINE ~Hold() {
+    NESTLINE_INLINE ~BlockLock() {
       release(first_, first_changed_);
       if (second_ != first_) release(second_, second_changed_);
     }
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
+    BlockLock(const BlockLock&) = delete;
+    BlockLock& operator=(const BlockLock&) = delete;
 
     [[nodiscard]] bool holds(std::uint64_t block) const {
       return block == first_ || block == second_;
@@ -311,7 +311,7 @@ struct SharedBlocks {
   // Copies of up to two blocks, unless `hold` holds them. valid(): they stood so at one instant.
   class View {
    public:
-    explicit View(const Block* blocks, const Hold* hold = nullptr) : blocks_(blocks), hold_(hold) {}
+    explicit View(const Block* blocks, const BlockLock* hold = nullptr) : blocks_(blocks), hold_(hold) {}
 
     const Block& at(std::uint64_t block) {
       if (hold_ != nullptr && hold_->holds(block)) return blocks_[block];
@@ -333,7 +333,7 @@ struct SharedBlocks {
 
    private:
     const Block* blocks_;
-    const Hold* hold_;
+    const BlockLock* hold_;
     std::uint32_t count_ = 0;
     std::array<std::uint64_t, 2> number_{};
     std::array<std::uint32_t, 2> header_{};
@@ -356,13 +356,13 @@ struct SharedBlocks {
 
 // Many writers. Readers may lock.
 struct BlockLocks : SharedBlocks<false> {
-  using ReaderHold = Hold;
+  using ReaderLock = BlockLock;
   [[nodiscard]] bool readers_may_lock() const { return true; }
 };
 
 // One writer. Its readers give the filter's `writers`, itself nothing.
 struct OneWriter : SharedBlocks<true> {
-  using ReaderHold = BlockLocks::Hold;
+  using ReaderLock = BlockLocks::BlockLock;
   explicit OneWriter(Writers* all = nullptr) : writers(all) {}
   [[nodiscard]] bool readers_may_lock() const {
     if (writers == nullptr) return false;
@@ -374,10 +374,10 @@ struct OneWriter : SharedBlocks<true> {
 
 // Blocks for a reader that locks each one it looks at (R4). valid() returns whether it held them
 // all from its first look on; if not, it holds them when it looks again.
-template <class Hold>
-class HeldView {
+template <class BlockLock>
+class LockedRead {
  public:
-  explicit HeldView(Hold& hold) : hold_(hold) {}
+  explicit LockedRead(BlockLock& hold) : hold_(hold) {}
   const Block& at(std::uint64_t block) {
     if (!hold_.add(block)) valid_ = false;
     return hold_.at(block);
@@ -385,7 +385,7 @@ class HeldView {
   [[nodiscard]] bool valid() const { return valid_; }
 
  private:
-  Hold& hold_;
+  BlockLock& hold_;
   bool valid_ = true;
 };
 

@@ -29,7 +29,7 @@ struct Shape {
   // What stands before the blocks in memory; the blocks and what follows them.
   [[nodiscard]] std::uint64_t head_blocks() const { return is_expiring(bits) ? kHeadBlocks : 0; }
   [[nodiscard]] std::uint64_t stored_blocks() const {
-    return is_expiring(bits) ? with_young_marks(geometry.blocks()) : geometry.blocks();
+    return is_expiring(bits) ? with_next_overflow_marks(geometry.blocks()) : geometry.blocks();
   }
   // Does not overflow if such a filter can exist.
   [[nodiscard]] std::uint64_t stored_bytes() const { return stored_blocks() * kBlockBytes; }

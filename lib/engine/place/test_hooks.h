@@ -17,7 +17,7 @@ inline std::atomic<bool> forget_changes{false};
 // Whether readers that have to look again take locks at once.
 inline std::atomic<bool> lock_at_once{false};
 // Faults of expiring filters (aging.h). Whether the tick moves on while slices of its sweep are
-// under way (T2); whether a renewal in the alternate leaves the young mark as it is (M2); whether a
+// under way (T2); whether a renewal in the alternate leaves the next mark as it is (M2); whether a
 // sweep empties what dies at the next tick; whether dead slots move to other blocks (T2).
 inline std::atomic<bool> tick_does_not_wait{false};
 inline std::atomic<bool> forget_young_marks{false};

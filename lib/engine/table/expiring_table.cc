@@ -3,7 +3,7 @@
 namespace nestline { inline namespace v0_3 {
 
 template <class L, class Locks>
-void ExpiringTable<L, Locks>::empty_dead(Hold& hold, std::uint64_t block) {
+void ExpiringTable<L, Locks>::empty_dead(BlockLock& hold, std::uint64_t block) {
   const auto now = tick_of_holder<Locks>(this->blocks_) + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0);
   std::uint64_t dead = this->kernels_.of_expiring().dead(hold.at(block), now);
   if (dead == 0) return;
@@ -13,7 +13,7 @@ void ExpiringTable<L, Locks>::empty_dead(Hold& hold, std::uint64_t block) {
 }
 
 template <class L, class Locks>
-bool ExpiringTable<L, Locks>::renew_at(Hold& hold, const Place& place, std::uint32_t life) {
+bool ExpiringTable<L, Locks>::renew_at(BlockLock& hold, const Place& place, std::uint32_t life) {
   const auto now = tick_of_holder<Locks>(this->blocks_);
   const std::uint64_t found = this->copies(place);
   if (found == 0) return false;
@@ -28,36 +28,36 @@ bool ExpiringTable<L, Locks>::renew_at(Hold& hold, const Place& place, std::uint
 template <class L, class Locks>
 auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Result {
   Room room;
-  Absence absence;
+  AbsenceSnapshot absence;
   for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
     {
-      Hold hold(this->blocks_, home.block);
+      BlockLock hold(this->blocks_, home.block);
       const Place away = moved(this->geometry_, home);
       const bool both =
           away.block != home.block &&
-          (room.away || spill_class(home.fingerprint) < this->blocks_[home.block].mark());
+          (room.away || eviction_rank(home.fingerprint) < this->blocks_[home.block].overflow_mark());
       if (both) hold.add(away.block);
       if (renew_at(hold, home, life)) return Outcome::present;
       const auto stays_away = [&] {
-        raise_marks<L>(hold, this->blocks_, this->geometry_, home.block,
-                       spill_class(home.fingerprint));
+        raise_overflow_marks<L>(hold, this->blocks_, this->geometry_, home.block,
+                       eviction_rank(home.fingerprint));
       };
-      if (both && !this->is_unseen(absence, away) && renew_at(hold, away, life)) {
+      if (both && !this->is_exposed_by_us(absence, away) && renew_at(hold, away, life)) {
         if (!NESTLINE_FORGET_YOUNG_MARKS) stays_away();
         return Outcome::present;
       }
-      const auto store_in = [&](const Place& place, Way way) {
+      const auto store_in = [&](const Place& place, EvictionPath path) {
         empty_dead(hold, place.block);
         return this->store(hold, place, death_after(tick_of_holder<Locks>(this->blocks_), life),
-                           way);
+                           path);
       };
-      if (room.away && store_in(away, room.way)) {
+      if (room.away && store_in(away, room.path)) {
         stays_away();
         return Outcome::stored;
       }
-      if (store_in(home, room.away ? Way() : room.way)) return Outcome::stored;
+      if (store_in(home, room.away ? EvictionPath() : room.path)) return Outcome::stored;
       // One that the mark covers already may go without a search for others that could.
-      if (both && !room.away && store_in(away, Way())) {
+      if (both && !room.away && store_in(away, EvictionPath())) {
         stays_away();
         return Outcome::stored;
       }
@@ -88,10 +88,10 @@ std::uint32_t ExpiringTable<L, Locks>::left(const Place& home) const {
 
 template <class L, class Locks>
 void ExpiringTable<L, Locks>::sweep_and_exchange(std::uint64_t block) {
-  Hold hold(this->blocks_, block);
+  BlockLock hold(this->blocks_, block);
   empty_dead(hold, block);
-  std::uint8_t& young = young_mark(this->blocks_, this->geometry_, block);
-  if (hold.at(block).mark() != young) hold.change(block).set_mark(young);
+  std::uint8_t& young = next_overflow_mark(this->blocks_, this->geometry_, block);
+  if (hold.at(block).overflow_mark() != young) hold.change(block).set_overflow_mark(young);
   store_shared(young, std::uint8_t{0});
 }
 

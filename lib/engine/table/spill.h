@@ -9,7 +9,7 @@
 // its alternate and raises home's mark for it. Then the caller places the newcomer like any other.
 //
 // The search is breadth first over blocks and writes nothing. In each block it tries candidates by
-// ascending spill class, so that marks stay low; those that the mark covers are all alike. It ends
+// ascending eviction rank, so that marks stay low; those that the mark covers are all alike. It ends
 // when kTries candidates whose slots can be reached have other blocks without room, but the
 // newcomer's own alternate is tried in any case. At 95 % load that refuses one key in 10^9; the
 // search with kWideTries that follows refused none of 10^9. It is left out for further copies, and
@@ -48,9 +48,9 @@ inline constexpr std::uint32_t kHopeless = 4;
 
 // The search. It needs nothing of a lock policy but whether blocks change meanwhile.
 template <class L>
-class SpillSearch {
+class EvictionSearch {
  public:
-  SpillSearch(const Block* blocks, const Geometry& geometry, const TableKernels& kernels,
+  EvictionSearch(const Block* blocks, const Geometry& geometry, const TableKernels& kernels,
               bool alone)
       : alone_(alone), blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
 
@@ -63,7 +63,7 @@ class SpillSearch {
 
  protected:
   // In place of a victim's slot: the newcomer itself leaves, and no slot is vacated.
-  static constexpr std::uint32_t kNobody = Ranks::kNobody;
+  static constexpr std::uint32_t kNobody = EvictionOrder::kNobody;
 
   // A block of the search and the fingerprint that would arrive there.
   struct Node {
@@ -106,21 +106,21 @@ class SpillSearch {
     Candidates(std::uint32_t node_, const Place& arrival_, const Block& block_)
         : node(node_),
           arrival(arrival_),
-          newcomer_class(spill_class(arrival_.fingerprint)),
+          newcomer_class(eviction_rank(arrival_.fingerprint)),
           block(block_),
           newcomer_waits(node_ == 0) {}
 
     // Those that failed although the arrival may reach their slots.
     [[nodiscard]] std::uint64_t failed() const { return tried & ~out_of_reach; }
     [[nodiscard]] bool are_enough(int tries) const {
-      return std::popcount(failed()) >= tries || below >= kSpillClasses;
+      return std::popcount(failed()) >= tries || below >= kEvictionRanks;
     }
 
     const std::uint32_t node;
     const Place arrival;
     const std::uint32_t newcomer_class;
     const Block& block;
-    Ranks ranks;
+    EvictionOrder ranks;
     // Only in the first block: elsewhere the arrival has just come from its other block.
     bool newcomer_waits;
     bool all_known = false;          // what is out of reach
@@ -131,7 +131,7 @@ class SpillSearch {
   };
 
   // Tries the candidates of node i's block. True: end_ is the end of a chain. Residents that the
-  // mark covers leave at no cost, so they come first; then the others by ascending class, a few at
+  // mark covers leave at no cost, so they come first; then the others by ascending rank, a few at
   // a time. The arrival can nearly always reach a candidate's slot: only when none has room and a
   // way to its slot does it strike out those that cannot be reached, and try as many others.
   bool expand(std::uint32_t i) {
@@ -152,8 +152,8 @@ class SpillSearch {
         from.out_of_reach |= L::kAllSlots & ~reached;
         if (from.are_enough(tries_)) break;
       }
-      const std::uint32_t first = std::exchange(from.below, from.below + Ranks::kStep<L>);
-      from.some = kernels_.of_classes(from.block, first, from.below) & ~from.out_of_reach;
+      const std::uint32_t first = std::exchange(from.below, from.below + EvictionOrder::kStep<L>);
+      from.some = kernels_.of_ranks(from.block, first, from.below) & ~from.out_of_reach;
     }
     remember_all(from);
     if (i != 0) return false;
@@ -170,20 +170,20 @@ class SpillSearch {
   bool looks_past_copies(Candidates& from) {
     if (!may_be_crowded(from.block, from.arrival)) return false;
     const std::uint64_t copies = kernels_.copies(from.block, from.arrival);
-    if (std::popcount(copies) < static_cast<int>(L::kLanes) - 1) return false;
+    if (std::popcount(copies) < static_cast<int>(L::kChoices) - 1) return false;
     const std::uint64_t reached = reach(from);
     if ((reached & from.ranks.free) != 0) return ends_here(from);
     from.all_known = true;
     from.out_of_reach = (L::kAllSlots & ~reached) | copies;
     from.some = reached & ~copies;
-    from.below = kSpillClasses;
+    from.below = kEvictionRanks;
     return false;
   }
 
   // Tries those whose turn it is, and the newcomer if it is its turn.
   bool some_leaves(Candidates& from) {
     const std::uint32_t i = from.node;
-    Leavers leavers;
+    EvictionCandidates leavers;
     if (from.newcomer_waits && from.newcomer_class < from.below) {
       from.newcomer_waits = false;
       leavers.target[kNobody] = moved(geometry_, from.arrival);
@@ -196,7 +196,7 @@ class SpillSearch {
       const std::uint64_t bit = std::uint64_t{1} << slot;
       leavers.open &= ~bit;
       if (in_chain(i, leavers.target[slot].block) || !has_room(i, leavers, slot)) continue;
-      if (slot == kNobody || way_to(from, bit)) return true;
+      if (slot == kNobody || path_to(from, bit)) return true;
       from.out_of_reach |= bit;
     }
     // The chain of the first block is this block alone, which is nobody's other block.
@@ -210,18 +210,18 @@ class SpillSearch {
   }
 
   // The arrival's way to one of these slots.
-  Way way_to(const Candidates& from, std::uint64_t slots) {
-    const Way way = kernels_.find_way(from.block, from.ranks, from.arrival.bucket, slots);
-    if (from.node == 0) home_way_ = way;
-    return way;
+  EvictionPath path_to(const Candidates& from, std::uint64_t slots) {
+    const EvictionPath path = kernels_.find_path(from.block, from.ranks, from.arrival.bucket, slots);
+    if (from.node == 0) home_path_ = path;
+    return path;
   }
 
-  // The arrival reaches a free slot, as a fingerprint has left; or the way is too long to be one.
+  // The arrival reaches a free slot, as a fingerprint has left; or the path is too long to be one.
   bool ends_here(const Candidates& from) {
-    const Way way = way_to(from, from.ranks.free);
-    if (!way) return false;
+    const EvictionPath path = path_to(from, from.ranks.free);
+    if (!path) return false;
     end_ = from.node;
-    end_way_ = way;
+    end_path_ = path;
     return true;
   }
 
@@ -233,17 +233,17 @@ class SpillSearch {
            L::get(block, second) == arrival.fingerprint;
   }
 
-  // Every slot in which a way from the bucket ends. One pass over the block covers all its
-  // candidates, in a quarter of the time that find_way takes for each.
+  // Every slot in which a path from the bucket ends. One pass over the block covers all its
+  // candidates, in a quarter of the time that find_path takes for each.
   static std::uint64_t reach(const Candidates& from) {
     const std::uint64_t free = from.ranks.free;
     std::uint64_t reached = from.arrival.bucket;
     std::uint64_t last = reached & ~free;
-    for (std::uint32_t steps = 1; last != 0 && steps < Way::kMaxSteps; ++steps) {
+    for (std::uint32_t steps = 1; last != 0 && steps < EvictionPath::kMaxSteps; ++steps) {
       std::uint64_t next = 0;
       for (; last != 0; last &= last - 1) {
         const std::uint32_t s = first_slot(last);
-        next |= L::bucket(L::get(from.block, s), from.ranks.template phase<L>(s));
+        next |= L::bucket(L::get(from.block, s), from.ranks.template bucket_offset<L>(s));
       }
       last = next & ~reached & ~free;
       reached |= next;
@@ -258,31 +258,31 @@ class SpillSearch {
     for (; some != 0; some &= some - 1) {
       const std::uint32_t slot = first_slot(some);
       least = std::min(least, slot == kNobody
-                                  ? Ranks::rank_of(newcomer_class, 0)
-                                  : Ranks::rank_of(spill_class(L::get(block, slot)), slot + 1));
+                                  ? EvictionOrder::rank_of(newcomer_class, 0)
+                                  : EvictionOrder::rank_of(eviction_rank(L::get(block, slot)), slot + 1));
     }
-    return Ranks::slot_of(least);
+    return EvictionOrder::slot_of(least);
   }
 
-  // Whether the candidate finds a way to a free slot in its other block: then the chain ends there.
-  bool has_room(std::uint32_t i, const Leavers& leavers, std::uint32_t slot) {
+  // Whether the candidate finds a path to a free slot in its other block: then the chain ends there.
+  bool has_room(std::uint32_t i, const EvictionCandidates& leavers, std::uint32_t slot) {
     const Place& target = leavers.target[slot];
     if ((leavers.direct >> slot & 1) == 0) return has_room(i, target, slot);
-    end_at(i, target, slot, Way(first_slot(leavers.free[slot] & target.bucket)));
+    end_at(i, target, slot, EvictionPath(first_slot(leavers.free[slot] & target.bucket)));
     return true;
   }
   bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot) {
     Block copy;
     const Block& block = seen(blocks_[target.block], copy);
-    const Way way = kernels_.find_free_way(block, target);
-    if (way) end_at(i, target, slot, way);
-    return static_cast<bool>(way);
+    const EvictionPath path = kernels_.find_path_to_free(block, target);
+    if (path) end_at(i, target, slot, path);
+    return static_cast<bool>(path);
   }
 
   // The chain ends where the fingerprint that leaves the slot of node i's block arrives.
-  void end_at(std::uint32_t i, const Place& target, std::uint32_t slot, Way way) {
+  void end_at(std::uint32_t i, const Place& target, std::uint32_t slot, EvictionPath path) {
     end_ = node_count_;
-    end_way_ = way;
+    end_path_ = path;
     nodes_[end_] = {target, i, slot};
   }
 
@@ -293,7 +293,7 @@ class SpillSearch {
       slots &= ~(std::uint64_t{1} << slot);
       Place leaver = from.arrival;
       leaver.fingerprint = L::get(from.block, slot);
-      leaver.phase = from.ranks.template phase<L>(slot);
+      leaver.bucket_offset = from.ranks.template bucket_offset<L>(slot);
       remember(from.node, moved(geometry_, leaver), slot);
     }
   }
@@ -303,7 +303,7 @@ class SpillSearch {
     if (node_count_ >= most_expanded(tries_) || is_node(target.block)) return;
     Node& node = nodes_[node_count_++];
     node = {target, i, slot};
-    node.arrival.bucket = L::bucket(target.fingerprint, target.phase);
+    node.arrival.bucket = L::bucket(target.fingerprint, target.bucket_offset);
   }
 
   // Whether `block` is node i's or one of those before it.
@@ -322,21 +322,21 @@ class SpillSearch {
   const bool alone_;
 
  protected:
-  const Block* blocks_;  // changed through Hold
+  const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
   const TableKernels& kernels_;
   std::uint32_t end_ = 0;  // the node that ends the chain
-  Way end_way_;            // of the arrival there, to a free slot
-  Way home_way_;           // of the newcomer at home, to the slot that is vacated for it
+  EvictionPath end_path_;            // of the arrival there, to a free slot
+  EvictionPath home_path_;           // of the newcomer at home, to the slot that is vacated for it
   std::array<Node, most_expanded(kWideTries) + 1> nodes_;
 };
 
 // A search, and its moves.
 template <class L, class Locks>
-class SpillPlan : public SpillSearch<L> {
+class EvictionPlan : public EvictionSearch<L> {
  public:
-  SpillPlan(const Block* blocks, const Geometry& geometry, const TableKernels& kernels)
-      : SpillSearch<L>(blocks, geometry, kernels, Locks::kAlone) {}
+  EvictionPlan(const Block* blocks, const Geometry& geometry, const TableKernels& kernels)
+      : EvictionSearch<L>(blocks, geometry, kernels, Locks::kBlocksAreStable) {}
 
   // Counts the moves that change this block; beside other threads only.
   void watch(std::uint64_t block) { watched_ = block; }
@@ -359,32 +359,32 @@ class SpillPlan : public SpillSearch<L> {
   // Dead slots that it has emptied.
   [[nodiscard]] std::uint32_t emptied() const { return emptied_; }
   // The newcomer's way in that block when the moves have been made, if it is known.
-  [[nodiscard]] Way newcomer_way() const {
-    if (!newcomer_leaves_) return this->home_way_;
-    return nodes_[end_].victim == kNobody ? end_way_ : Way();
+  [[nodiscard]] EvictionPath newcomer_path() const {
+    if (!newcomer_leaves_) return this->home_path_;
+    return nodes_[end_].victim == kNobody ? end_path_ : EvictionPath();
   }
 
  private:
-  using SpillSearch<L>::blocks_;
-  using SpillSearch<L>::end_;
-  using SpillSearch<L>::end_way_;
-  using SpillSearch<L>::kNobody;
-  using SpillSearch<L>::nodes_;
-  using typename SpillSearch<L>::Node;
+  using EvictionSearch<L>::blocks_;
+  using EvictionSearch<L>::end_;
+  using EvictionSearch<L>::end_path_;
+  using EvictionSearch<L>::kNobody;
+  using EvictionSearch<L>::nodes_;
+  using typename EvictionSearch<L>::Node;
 
   // Moves the node's fingerprint from block `from` to where it arrives.
   bool move(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
     if (node.victim == kNobody) {
-      typename Locks::Hold hold(blocks_, from);
-      raise_marks<L>(hold, blocks_, this->geometry_, from, spill_class(arrival.fingerprint));
+      typename Locks::BlockLock hold(blocks_, from);
+      raise_overflow_marks<L>(hold, blocks_, this->geometry_, from, eviction_rank(arrival.fingerprint));
       count_change(from);
       newcomer_leaves_ = true;
       return true;
     }
-    typename Locks::Hold hold(blocks_, from, arrival.block);
+    typename Locks::BlockLock hold(blocks_, from, arrival.block);
     const Block& target = blocks_[arrival.block];
-    // The slot and the fingerprint determine the phase, so this is the same fingerprint or an equal
+    // The slot and the fingerprint determine the bucket offset, so this is the same fingerprint or an equal
     // one. It moves with the value that it has now.
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
     if constexpr (L::kExpires) {  // a dead slot makes room where it is (aging.h, T2)
@@ -396,13 +396,13 @@ class SpillPlan : public SpillSearch<L> {
         return true;
       }
     }
-    Way way = &node == &nodes_[end_] ? end_way_ : Way();
-    if (!Locks::kAlone && !is_open<L>(target, way)) way = Way();
-    if (!way) way = this->kernels_.find_free_way(target, arrival);
-    if (!way) return false;
+    EvictionPath path = &node == &nodes_[end_] ? end_path_ : EvictionPath();
+    if (!Locks::kBlocksAreStable && !is_open<L>(target, path)) path = EvictionPath();
+    if (!path) path = this->kernels_.find_path_to_free(target, arrival);
+    if (!path) return false;
     Block& source = hold.change(from);
-    raise_marks<L>(hold, blocks_, this->geometry_, from, spill_class(arrival.fingerprint));
-    walk<L>(hold.change(arrival.block), way, arrival.fingerprint, L::value(source, node.victim));
+    raise_overflow_marks<L>(hold, blocks_, this->geometry_, from, eviction_rank(arrival.fingerprint));
+    walk<L>(hold.change(arrival.block), path, arrival.fingerprint, L::value(source, node.victim));
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);
     count_change(from);
@@ -411,7 +411,7 @@ class SpillPlan : public SpillSearch<L> {
   }
 
   void count_change(std::uint64_t block) {
-    if constexpr (!Locks::kAlone) changes_ += block == watched_;
+    if constexpr (!Locks::kBlocksAreStable) changes_ += block == watched_;
   }
 
   bool newcomer_leaves_ = false;

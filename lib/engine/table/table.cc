@@ -5,49 +5,49 @@
 namespace nestline { inline namespace v0_3 {
 
 template <class L, class Locks>
-bool Table<L, Locks>::store(Hold& hold, const Place& place, Value value, Way way) {
+bool Table<L, Locks>::store(BlockLock& hold, const Place& place, Value value, EvictionPath path) {
   const Block& block = hold.at(place.block);
-  // Of an expiring filter, dead slots on the way may have been emptied since.
-  if (!way || ((!Locks::kAlone || L::kExpires) && !is_open<L>(block, way)))
-    way = kernels_.find_free_way(block, place);
-  if (!way) return false;
-  walk<L>(hold.change(place.block), way, place.fingerprint, value);
+  // Of an expiring filter, dead slots on the path may have been emptied since.
+  if (!path || ((!Locks::kBlocksAreStable || L::kExpires) && !is_open<L>(block, path)))
+    path = kernels_.find_path_to_free(block, place);
+  if (!path) return false;
+  walk<L>(hold.change(place.block), path, place.fingerprint, value);
   return true;
 }
 
 template <class L, class Locks>
 std::optional<Outcome> Table<L, Locks>::try_to_place(const Place& home, Value value,
-                                                     const Room& room, Absence* unique) {
-  Hold hold(blocks_, home.block);
+                                                     const Room& room, AbsenceSnapshot* unique) {
+  BlockLock hold(blocks_, home.block);
   if (unique != nullptr) {
     Place away;
     const bool both = may_be_away(blocks_[home.block], home, away);
     if (both) hold.add(away.block);
-    if (copies(home) != 0 || (both && copies(away) != 0 && !is_unseen(*unique, away))) {
+    if (copies(home) != 0 || (both && copies(away) != 0 && !is_exposed_by_us(*unique, away))) {
       return Outcome::present;
     }
   }
   if (room.away) {
-    // Home's mark covers the class by now, so no harm is done if home changes while add() waits.
+    // Home's mark covers the rank by now, so no harm is done if home changes while add() waits.
     const Place away = moved(geometry_, home);
     hold.add(away.block);
-    if (store(hold, away, value, room.way)) return Outcome::stored;
+    if (store(hold, away, value, room.path)) return Outcome::stored;
   }
-  if (store(hold, home, value, room.away ? Way() : room.way)) return Outcome::stored;
+  if (store(hold, home, value, room.away ? EvictionPath() : room.path)) return Outcome::stored;
   if (unique != nullptr) *unique = absence_of(home);
   return std::nullopt;
 }
 
 template <class L, class Locks>
 auto Table<L, Locks>::insert(const Place& home, Value value, bool unique) -> Result {
-  Absence absence;
-  Absence* const check = unique ? &absence : nullptr;
+  AbsenceSnapshot absence;
+  AbsenceSnapshot* const check = unique ? &absence : nullptr;
   if (const auto placed = try_to_place(home, value, Room(), check)) return placed;
   return insert_by_spill(home, value, check);
 }
 
 template <class L, class Locks>
-auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, Absence* unique) -> Result {
+auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, AbsenceSnapshot* unique) -> Result {
   Room room;
   for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
     if (const auto failed = spill_for(home, room, unique)) {
@@ -60,12 +60,12 @@ auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, Absence* u
 }
 
 template <class L, class Locks>
-std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room, Absence* absence) {
+std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room, AbsenceSnapshot* absence) {
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   {
     // Copies of one fingerprint cannot make room for each other; return before searching. Most of
     // the time one slot shows that not all are copies.
-    Hold hold(blocks_, home.block);
+    BlockLock hold(blocks_, home.block);
     if (L::get(blocks_[home.block], first_slot(home.bucket)) == home.fingerprint &&
         copies(home) == home.bucket) {
       const Place away = moved(geometry_, home);
@@ -73,16 +73,16 @@ std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room,
       if (copies(home) == home.bucket && copies(away) == away.bucket) return Outcome::copies;
     }
   }
-  SpillPlan<L, Locks> plan(blocks_, geometry_, kernels_);
+  EvictionPlan<L, Locks> plan(blocks_, geometry_, kernels_);
   if (!plan.search(home)) return Outcome::full;
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-  const bool watches = !Locks::kAlone && absence != nullptr && absence->alternate;
+  const bool watches = !Locks::kBlocksAreStable && absence != nullptr && absence->alternate;
   if (watches) plan.watch(*absence->alternate);
   const bool made = plan.carry_out();
   if (watches) absence->header += plan.changes() * kHeaderVersion;
   if constexpr (L::kExpires) emptied_ += plan.emptied();
   room.away = made && plan.newcomer_leaves();
-  room.way = made ? plan.newcomer_way() : Way();
+  room.path = made ? plan.newcomer_path() : EvictionPath();
   return std::nullopt;
 }
 
@@ -90,7 +90,7 @@ template <class L, class Locks>
 auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool& replaced) -> Result
     requires(!L::kHasValues) {
   Room room;
-  Absence absence;  // of the old key
+  AbsenceSnapshot absence;  // of the old key
   const auto find_old = [&] {
     return read(old_home, [&](auto& view) { return find(view, old_home, absence); });
   };
@@ -98,22 +98,22 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
     const auto old = find_old();
     const Place target = room.away ? moved(geometry_, new_home) : new_home;
     {
-      Hold hold(blocks_, target.block);
+      BlockLock hold(blocks_, target.block);
       if (old) hold.add(old->block);
       // A copy may be taken from the alternate only while there is none at home (table.h).
       if (!still(old, old_home, absence, hold)) continue;
-      const Way way = kernels_.find_free_way(blocks_[target.block], target);
-      if (way) {
+      const EvictionPath path = kernels_.find_path_to_free(blocks_[target.block], target);
+      if (path) {
         if (old) L::set(hold.change(old->block), first_slot(copies(*old)), 0);
         NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
-        walk<L>(hold.change(target.block), way, target.fingerprint);
+        walk<L>(hold.change(target.block), path, target.fingerprint);
         replaced = old.has_value();
         return Outcome::stored;
       }
     }
     if (std::exchange(room.away, false)) continue;
     if (!old && !absence.alternate) {
-      const Absence before = absence_of(old_home);
+      const AbsenceSnapshot before = absence_of(old_home);
       if (find_old()) continue;
       absence = before;
     }
@@ -124,7 +124,7 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
 
 template <class L, class Locks>
 bool Table<L, Locks>::still(const std::optional<Place>& found, const Place& home,
-                            const Absence& absence, const Hold& hold) const {
+                            const AbsenceSnapshot& absence, const BlockLock& hold) const {
   View view(blocks_, &hold);
   const std::optional<Place> now = find(view, home, absence);
   const bool same = now.has_value() == found.has_value() && (!now || now->block == found->block);
@@ -144,11 +144,11 @@ void Table<L, Locks>::prefetch_leavers(const Place& home) const {
   if ((free & home.bucket) != 0 || (free & (free - 1)) != 0) return;
   Block copy;
   const Block& block = Locks::copy_of(blocks_[home.block], copy);
-  Ranks ranks;
+  EvictionOrder ranks;
   kernels_.rank(block, ranks);
   for (std::uint64_t rest = ranks.covered | ranks.next; rest != 0; rest &= rest - 1) {
     const std::uint32_t slot = first_slot(rest);
-    const Place leaver = {home.block, 0, L::get(block, slot), ranks.template phase<L>(slot)};
+    const Place leaver = {home.block, 0, L::get(block, slot), ranks.template bucket_offset<L>(slot)};
     prefetch_block(blocks_[alternate_of(geometry_, leaver)]);
   }
 }
@@ -156,7 +156,7 @@ void Table<L, Locks>::prefetch_leavers(const Place& home) const {
 template <class L, class Locks>
 bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) requires(!L::kHasValues) {
   if (hint != 0) {
-    Hold hold(blocks_, home.block);
+    BlockLock hold(blocks_, home.block);
     if (L::get(blocks_[home.block], first_slot(hint)) == home.fingerprint) [[likely]] {
       L::set(hold.change(home.block), first_slot(hint), 0);
       return true;
@@ -168,7 +168,7 @@ bool Table<L, Locks>::erase(const Place& home, std::uint64_t hint) requires(!L::
 template <class L, class Locks>
 template <typename Work>
 bool Table<L, Locks>::change_copy(const Place& home, Value value, Work&& work) {
-  Hold hold(blocks_, home.block);
+  BlockLock hold(blocks_, home.block);
   Place place = home;
   std::uint64_t found = copies(home, value);
   if (found == 0 && may_be_away(blocks_[home.block], home, place)) {
@@ -219,12 +219,12 @@ std::size_t Table<L, Locks>::values(const Place& home, std::span<Value, L::kMaxC
 template <class L, class Locks>
 template <class AnyView>
 std::optional<Place> Table<L, Locks>::find(AnyView& view, const Place& home,
-                                           const Absence& absence) const {
+                                           const AbsenceSnapshot& absence) const {
   const Block& block = view.at(home.block);
   if (copies(block, home) != 0) return home;
   Place away;
   if (!may_be_away(block, home, away)) return std::nullopt;
-  const bool unseen = is_unseen(absence, away);  // before it is looked at
+  const bool unseen = is_exposed_by_us(absence, away);  // before it is looked at
   if (copies(view.at(away.block), away) == 0 || unseen) return std::nullopt;
   return away;
 }

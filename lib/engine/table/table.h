@@ -3,7 +3,7 @@
 //
 // Invariants, cited by number elsewhere:
 //   I1  A stored key is in its bucket at home, or in its bucket in the alternate block and then its
-//       spill class is below home's mark.
+//       eviction rank is below home's mark.
 //   I2  A mark never falls, except when everything is cleared.
 //   I3  A fingerprint on the move is readable in at least one place at every instant.
 //   I4  An insert that fails leaves every byte as it was. (Beside other threads it may have moved
@@ -15,9 +15,9 @@
 // Why erasing by fingerprint keeps I1 although two keys x and y may have equal (f, p) and be each
 // other's home and alternate (home of x: A, of y: B): their copies are interchangeable. Let a and b
 // be the copies in A and B, and let x and y also stand for how many keys of each are stored. I1
-// says: a + b = x + y; if A's mark does not cover the class then a >= x, and likewise b >= y.
+// says: a + b = x + y; if A's mark does not cover the rank then a >= x, and likewise b >= y.
 // Erasing an x takes from A when it can: then a and x both fall by one and b >= y is untouched. It
-// takes from B only when a = 0, so only when A's mark covers the class (else a >= x > 0); then b =
+// takes from B only when a = 0, so only when A's mark covers the rank (else a >= x > 0); then b =
 // x + y before, so b >= y after. Where slots carry values, pairs of a fingerprint and a value take
 // the place of fingerprints here: only pairs that are equal are interchangeable, and only they are
 // erased for each other. A pair whose value is replaced stays where it is.
@@ -38,7 +38,7 @@ namespace nestline { inline namespace v0_3 {
 template <class L, class Locks>
 class Table {
  protected:
-  struct Absence;
+  struct AbsenceSnapshot;
 
  public:
   // The outcome of an insert or update; empty when other writers overtook it too often and it was
@@ -53,8 +53,8 @@ class Table {
   [[nodiscard]] Place home(std::uint64_t hash) const { return home_of<L>(geometry_, hash); }
   // Outcome::stored, full or copies; if `unique` also present: it checks and stores at one instant.
   Result insert(const Place& home, Value value = {}, bool unique = false);
-  // The same for a newcomer that a first try at home found no way for.
-  Result insert_by_spill(const Place& home, Value value = {}, Absence* unique = nullptr);
+  // The same for a newcomer that a first try at home found no path for.
+  Result insert_by_spill(const Place& home, Value value = {}, AbsenceSnapshot* unique = nullptr);
 
   // For layouts without values.
 
@@ -85,21 +85,21 @@ class Table {
   void prefetch_leavers(const Place& home) const;
   // Copies at home and in the alternate, at most L::kMaxCopies.
   [[nodiscard]] unsigned count(const Place& home) const;
-  // Whether there is a copy. LookupKernels::contains_beside is faster while no writer is near.
+  // Whether there is a copy. LookupKernels::contains_concurrent is faster while no writer is near.
   [[nodiscard]] bool contains(const Place& home) const;
 
  protected:  // for expiring_table.h
-  using Hold = typename Locks::Hold;
+  using BlockLock = typename Locks::BlockLock;
   using View = typename Locks::View;
   // Calls work(block, slot) for a copy with this value, while its block is held; false if there is
   // none. Not inlined: erase with a hint would have to save registers for it.
   template <typename Work>
   [[gnu::noinline]] bool change_copy(const Place& home, Value value, Work&& work);
 
-  // Where a newcomer goes. At first that is home, and no way is known.
+  // Where a newcomer goes. At first that is home, and no path is known.
   struct Room {
     bool away = false;  // to its alternate, and home's mark covers it
-    Way way;            // there, if known
+    EvictionPath path;            // there, if known
   };
   // When a key was seen to be absent, by a call that then makes room. Its moves raise marks, and so
   // may bring to light a key in the alternate that looks the same and was stored there as its home:
@@ -107,30 +107,30 @@ class Table {
   // else has changed the alternate, since only then can the key itself not have come there. (In
   // doubt, what others make visible is there: it is from then on, for every lookup.) Its own moves
   // bring no such key to the alternate, as they would have to bring it from home.
-  struct Absence {
+  struct AbsenceSnapshot {
     std::optional<std::uint64_t> alternate;  // its block; none before the key was seen to be absent
     std::uint32_t header = 0;  // its version is the block's while only this call changes it
   };
   // Of a key that is absent at this instant.
-  [[nodiscard]] Absence absence_of(const Place& home) const {
+  [[nodiscard]] AbsenceSnapshot absence_of(const Place& home) const {
     const std::uint64_t alternate = moved(geometry_, home).block;
-    return {alternate, Locks::kAlone ? 0 : blocks_[alternate].header()};
+    return {alternate, Locks::kBlocksAreStable ? 0 : blocks_[alternate].header()};
   }
   // Whether a key that seems to be in this block, which is not its home, is unseen there.
-  [[nodiscard]] bool is_unseen(const Absence& absence, const Place& away) const {
+  [[nodiscard]] bool is_exposed_by_us(const AbsenceSnapshot& absence, const Place& away) const {
     if (!absence.alternate) return false;
-    return Locks::kAlone || (blocks_[away.block].header() ^ absence.header) < kHeaderVersion;
+    return Locks::kBlocksAreStable || (blocks_[away.block].header() ^ absence.header) < kHeaderVersion;
   }
   // Stores a newcomer or finds no room. `unique`, unless null: if it is absent, noted there.
   std::optional<Outcome> try_to_place(const Place& home, Value value, const Room& room,
-                                      Absence* unique);
-  // Stores in this held block if there is a way to a free slot: the known one if it is open.
-  bool store(Hold& hold, const Place& place, Value value, Way way);
+                                      AbsenceSnapshot* unique);
+  // Stores in this held block if there is a path to a free slot: the known one if it is open.
+  bool store(BlockLock& hold, const Place& place, Value value, EvictionPath path);
   // Makes room for a newcomer, or returns why it cannot. Holds no lock before or after.
-  std::optional<Outcome> spill_for(const Place& home, Room& room, Absence* absence = nullptr);
+  std::optional<Outcome> spill_for(const Place& home, Room& room, AbsenceSnapshot* absence = nullptr);
   // Whether find() would return the same under `hold`; false too if that cannot be decided now.
   [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
-                           const Absence& absence, const Hold& hold) const;
+                           const AbsenceSnapshot& absence, const BlockLock& hold) const;
 
   // Calls work(view) on the home, or both blocks, of a key as they stood at one instant.
   template <typename Work>
@@ -138,7 +138,7 @@ class Table {
   // Where a copy of the key is, if anywhere, as the view shows it.
   template <class AnyView>
   [[nodiscard]] std::optional<Place> find(AnyView& view, const Place& home,
-                                          const Absence& absence = {}) const;
+                                          const AbsenceSnapshot& absence = {}) const;
 
   [[nodiscard]] std::uint64_t copies(const Block& block, const Place& place) const {
     std::uint64_t found = kernels_.copies(block, place);
@@ -167,10 +167,10 @@ class Table {
     return found;
   }
   [[nodiscard]] bool may_be_away(const Block& block, const Place& home, Place& away) const {
-    return nestline::may_be_away(geometry_, block.mark(), home, away);
+    return nestline::may_be_away(geometry_, block.overflow_mark(), home, away);
   }
 
-  const Block* blocks_;  // changed through Hold
+  const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
   const TableKernels& kernels_;
   [[no_unique_address]] Locks locks_;
@@ -190,9 +190,9 @@ auto Table<L, Locks>::read(const Place& home, Work&& work) const {
       backoff.pause();
     }
   } while (!locks_.readers_may_lock());
-  typename Locks::ReaderHold hold(blocks_, home.block);
+  typename Locks::ReaderLock hold(blocks_, home.block);
   for (;;) {
-    HeldView view(hold);
+    LockedRead view(hold);
     auto result = work(view);
     if (view.valid()) return result;
   }

@@ -2,7 +2,7 @@
 // scripts/lint lists which rooms use this one, and what else of the internals.
 //
 // A filter is its shape, from which it is made again, empty, and its bytes, read and replaced in
-// ranges: the blocks and, of an expiring filter, the young marks (lib/engine/place/aging.h). Shapes
+// ranges: the blocks and, of an expiring filter, the next marks (lib/engine/place/aging.h). Shapes
 // and bytes that no filter can have are refused, and then nothing is changed.
 //
 // All functions are for the only thread that changes the filter. Beside threads that look up in it

@@ -6,7 +6,7 @@ namespace nestline { inline namespace v0_3 {
 namespace {
 
 // Whoever may be away in `from` may be away in `to`.
-void raise_marks(const Blocks& from, Blocks& to) {
+void raise_overflow_marks(const Blocks& from, Blocks& to) {
   const std::uint32_t old_growth = from.view.geometry.growth;
   const std::uint32_t new_growth = to.view.geometry.growth;
   const std::uint32_t common = std::min(old_growth, new_growth);
@@ -16,11 +16,11 @@ void raise_marks(const Blocks& from, Blocks& to) {
   for (std::uint64_t region = 0; region < regions; ++region) {
     std::uint32_t mark = 0;
     for (std::uint64_t i = 0; i < old_blocks; ++i) {
-      mark = std::max(mark, from.view.blocks[region * old_blocks + i].mark());
+      mark = std::max(mark, from.view.blocks[region * old_blocks + i].overflow_mark());
     }
     if (mark == 0) continue;
     for (std::uint64_t i = 0; i < new_blocks; ++i) {
-      to.blocks()[region * new_blocks + i].raise_mark(mark - 1);
+      to.blocks()[region * new_blocks + i].raise_overflow_mark(mark - 1);
     }
   }
 }
@@ -36,10 +36,10 @@ void pour_slots(Blocks& from, Blocks& to, Share& share, Surplus surplus) {
     for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
       const std::uint32_t fingerprint = L::get(block, slot);
       if (fingerprint == 0 || !share.takes_next()) continue;
-      const std::uint32_t phase = L::phase_at(fingerprint, slot);
+      const std::uint32_t bucket_offset = L::bucket_offset_at(fingerprint, slot);
       std::uint64_t home = at >> old_growth << new_growth;
       if (new_growth != 0) home |= fingerprint >> (static_cast<unsigned>(L::kBits) - new_growth);
-      const Place place{home, L::bucket(fingerprint, phase), fingerprint, phase};
+      const Place place{home, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
       const bool stored = table.insert(place) == Outcome::stored;
       // A copy that is found from here is found from the key's home: marks have been raised.
       if (!stored && (surplus == Surplus::stays || !table.contains(place))) continue;
@@ -58,7 +58,7 @@ bool are_related(const Shape& a, const Shape& b) noexcept {
 
 Standing standing_of(const Blocks& state, std::uint64_t key) noexcept {
   const Geometry& geometry = state.view.geometry;
-  const auto mark = [&](const Place& place) { return state.view.blocks[place.block].mark(); };
+  const auto mark = [&](const Place& place) { return state.view.blocks[place.block].overflow_mark(); };
   const auto has_copy = [&](const Place& place) {
     return state.kernels->copies(state.view.blocks[place.block], place) != 0;
   };
@@ -77,7 +77,7 @@ bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
   const auto block = [&](std::uint64_t number) -> const Block& {
     return state.view.blocks[number];
   };
-  if (state.kernels->find_free_way(block(home.block), home)) return false;
+  if (state.kernels->find_path_to_free(block(home.block), home)) return false;
   return count_copies(*state.kernels, state.view.geometry, home, false, block) >=
          most_copies(state.bits) / 2 - 1;
 }
@@ -85,7 +85,7 @@ bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
 void pour(Filter& from, Filter& to, Share& share, Surplus surplus) noexcept {
   Blocks& source = FilterAccess::blocks(from);
   Blocks& target = FilterAccess::blocks(to);
-  raise_marks(source, target);
+  raise_overflow_marks(source, target);
   visit_layout(source.bits,
                [&](auto layout) { pour_slots<decltype(layout)>(source, target, share, surplus); });
 }

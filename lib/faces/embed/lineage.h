@@ -1,12 +1,12 @@
 // Filters of one lineage can be united without their keys. They have the same width, seed and
 // number of blocks before the first doubling, however often each has doubled since. A key has the
-// same base, fingerprint and phase in all of them, so what is stored in one can be moved to another
+// same base, fingerprint and bucket offset in all of them, so what is stored in one can be moved to another
 // without the key, and keys that look the same in one of them look the same in each.
 //
 // Together they are like one filter: a key is in one of them, wherever, and it is found by asking
 // all. Moving keeps that, and so does erasing, if among several that show the key the right one is
 // chosen. What can go wrong is a key y whose home B is the alternate of x's home A, with the same
-// fingerprint and phase. Say that filter i has a copies in A and b in B, of x_i and y_i keys that
+// fingerprint and bucket offset. Say that filter i has a copies in A and b in B, of x_i and y_i keys that
 // were stored as x and as y; by I1 (table.h): a + b = x_i + y_i, b >= y_i if B's mark does not
 // cover the class, a >= x_i if A's does not. Erasing an x from filter i keeps it where x_i > 0, as
 // shown there. Where x_i = 0, the copy that goes is a y's, and a y of i has to change its name with

@@ -100,7 +100,7 @@ void ConcurrentFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
 }
 
 std::size_t ConcurrentFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
-  return batch::look_up(LookupBesideWriters{*state_}, keys, state_->seed, answers);
+  return batch::look_up(ConcurrentLookup{*state_}, keys, state_->seed, answers);
 }
 
 }}  // namespace nestline

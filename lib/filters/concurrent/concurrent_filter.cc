@@ -19,7 +19,7 @@ NESTLINE_INLINE bool store_alone(State& state, const Blocks& table, std::uint64_
 
 }  // namespace
 
-bool State::look_again(const SecondLook& second, std::uint64_t hash) noexcept {
+bool State::look_again(const LookupFallback& second, std::uint64_t hash) noexcept {
   const auto& state = static_cast<const State&>(second);
   return state.look_at(*state.table_.load(),
                        [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
@@ -72,7 +72,7 @@ Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
   if (stored) return {Outcome::stored};
   return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
     // Not in a table that has taken its place since, nor where others may have made room.
-    const bool was_tried = Locks::kAlone && std::exchange(tried, nullptr) == &table;
+    const bool was_tried = Locks::kBlocksAreStable && std::exchange(tried, nullptr) == &table;
     if (!was_tried && store_at_home<Locks>(table, hash)) return std::optional(Outcome::stored);
     return insert_by_spill<Locks>(table, hash);
   })};
@@ -131,7 +131,7 @@ Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
       return blocks.update(blocks.home(old_key.value), blocks.home(new_key.value), replaced);
     });
     added = !replaced;
-    if constexpr (!Locks::kAlone) full_fence();
+    if constexpr (!Locks::kBlocksAreStable) full_fence();
     return outcome;
   })};
 }
@@ -139,7 +139,7 @@ Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
 bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return table.kernels->lookups().contains_beside(table.view, state, key.value);
+    return table.kernels->lookups().contains_concurrent(table.view, state, key.value);
   });
 }
 
@@ -158,7 +158,7 @@ struct OwnSection {
 ConcurrentReader::ConcurrentReader(const ConcurrentFilter& filter) noexcept
     : ConcurrentReader(*filter.state_, filter.hash_of_) {}
 
-ConcurrentReader::ConcurrentReader(const SecondLook& of, const KeyHasher& hash_of) noexcept
+ConcurrentReader::ConcurrentReader(const LookupFallback& of, const KeyHasher& hash_of) noexcept
     : state_(&of),
       table_(static_cast<const ConcurrentFilter::State&>(of).address_of_table()),
       hash_of_(hash_of) {
@@ -178,7 +178,7 @@ ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentRe
 bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
   const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
   const Blocks& table = state.table_in_section();
-  return table.kernels->lookups().contains_beside(table.view, state, key.value);
+  return table.kernels->lookups().contains_concurrent(table.view, state, key.value);
 }
 
 Hash ConcurrentReader::prepare(Key key) const noexcept {

@@ -97,13 +97,13 @@ class KeyCount {
 enum class Readers : std::uint8_t { may_lock, only_look };
 
 // It answers the lookups that kernels leave to a second look.
-struct ConcurrentFilter::State : SecondLook {
+struct ConcurrentFilter::State : LookupFallback {
  public:
   // What answers a second look (kernels.h), inside the reader's section.
-  using Look = bool (*)(const SecondLook& second, std::uint64_t hash) noexcept;
+  using Look = bool (*)(const LookupFallback& second, std::uint64_t hash) noexcept;
 
   explicit State(OwnedBlocks&& table, Readers readers = Readers::may_lock, Look second = look_again)
-      : SecondLook{second},
+      : LookupFallback{second},
         secrets(table->view.secrets),
         seed(table->seed),
         bits(table->bits),
@@ -285,7 +285,7 @@ struct ConcurrentFilter::State : SecondLook {
   // How many Pauses of other threads a writer waits for before it makes its own.
   static constexpr int kMaxWaits = 16;
   // That of filters.
-  static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
+  static bool look_again(const LookupFallback& second, std::uint64_t hash) noexcept;
 
   // For a Pause. A thread inside a section would wait here for one that waits for the section.
   [[nodiscard]] std::unique_lock<std::mutex> begin_to_pause() const {

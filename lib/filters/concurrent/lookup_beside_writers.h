@@ -8,7 +8,7 @@
 namespace nestline { inline namespace v0_3 {
 
 // Looks up a chunk of keys, as batch::look_up wants it.
-struct LookupBesideWriters {
+struct ConcurrentLookup {
   const ConcurrentFilter::State& state;
   // The same for every table of the filter.
   [[nodiscard]] const LookupKernels& kernels() const {
@@ -17,7 +17,7 @@ struct LookupBesideWriters {
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     state.read([&](const Blocks& table) {
       batch::ChunkBitmap undecided;
-      if (!table.kernels->lookups().contains_batch_beside(table.view, inputs.keys, inputs.count,
+      if (!table.kernels->lookups().contains_batch_concurrent(table.view, inputs.keys, inputs.count,
                                                           inputs.kind, bitmap, undecided.data())) {
         return;
       }

@@ -105,7 +105,7 @@ void ExpiringFilter::left(KeySpan keys, std::span<std::uint8_t> ticks) const {
 }
 
 std::size_t ExpiringFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
-  return batch::look_up(LookupBesideWriters{*state_}, keys, state_->seed, answers);
+  return batch::look_up(ConcurrentLookup{*state_}, keys, state_->seed, answers);
 }
 
 }}  // namespace nestline

@@ -31,11 +31,11 @@ ExpiringFilter ExpiringFilter::snapshot() const {
   return ExpiringAccess::make(std::move(copy), shape);
 }
 
-struct MappedExpiringFilter::State : Mapped, SecondLook {
+struct MappedExpiringFilter::State : Mapped, LookupFallback {
   template <class Place>
   State(const Place& place, Verify verify)
       : Mapped(place, Kind::expiring, verify),
-        SecondLook{[](const SecondLook&, std::uint64_t) noexcept { return true; }} {}
+        LookupFallback{[](const LookupFallback&, std::uint64_t) noexcept { return true; }} {}
 
   // Whether the blocks that this key needs can be trusted: their sections are good, and nobody has
   // left a lock in them, for whose end a reader would wait.
@@ -49,14 +49,14 @@ struct MappedExpiringFilter::State : Mapped, SecondLook {
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
     if (!all_good() && !is_sound(hash)) return true;
-    return blocks.kernels->lookups().contains_beside(blocks.view, *this, hash);
+    return blocks.kernels->lookups().contains_concurrent(blocks.view, *this, hash);
   }
 
   // Looks up a chunk of keys, as batch::look_up wants it.
   [[nodiscard]] const LookupKernels& kernels() const { return blocks.kernels->lookups(); }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     batch::ChunkBitmap undecided;
-    if (all_good() && !kernels().contains_batch_beside(blocks.view, inputs.keys, inputs.count,
+    if (all_good() && !kernels().contains_batch_concurrent(blocks.view, inputs.keys, inputs.count,
                                                        inputs.kind, bitmap, undecided.data())) {
       return;
     }

@@ -31,7 +31,7 @@ std::chrono::nanoseconds whole_tick(std::chrono::nanoseconds window, unsigned li
 
 }  // namespace
 
-bool State::look_again(const SecondLook& second, std::uint64_t hash) noexcept {
+bool State::look_again(const LookupFallback& second, std::uint64_t hash) noexcept {
   const auto& state = static_cast<const State&>(second);
   return state.look_at(state.table_of_writer(),
                        [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
@@ -49,7 +49,7 @@ void State::advance() {
   for (Backoff backoff; swept_ < blocks() && !NESTLINE_TICK_DOES_NOT_WAIT;) backoff.pause();
   write([&]<class Locks>(Blocks& table, Locks) {
     const std::uint64_t next = tick(table.view.blocks) + 1;
-    if (next - exchanged_ >= kMarkTicks) exchanged_ = next;
+    if (next - exchanged_ >= kOverflowMarkTicks) exchanged_ = next;
     set_tick(table.blocks(), next);
     swept_ = 0;
     claimed_ = 0;
@@ -62,7 +62,7 @@ void State::empty_and_advance(std::uint64_t ticks) {
   Blocks& table = pause.table();
   const std::uint64_t count = table.view.geometry.blocks();
   std::for_each_n(table.blocks(), count, BlockLocks::empty);
-  std::memset(&young_mark(table.view.blocks, table.view.geometry, 0), 0,
+  std::memset(&next_overflow_mark(table.view.blocks, table.view.geometry, 0), 0,
               static_cast<std::size_t>(count));
   const std::uint64_t now = tick(table.view.blocks) + ticks;
   set_tick(table.blocks(), now);
@@ -79,8 +79,8 @@ OwnedBlocks State::copy_all(Shape& shape) const {
   made->storage.touch();
   const Pause pause(*this);
   (void)copy_into(from, *made);  // of one shape, since it never grows
-  std::memcpy(&young_mark(made->view.blocks, geometry, 0),
-              &young_mark(from.view.blocks, geometry, 0),
+  std::memcpy(&next_overflow_mark(made->view.blocks, geometry, 0),
+              &next_overflow_mark(from.view.blocks, geometry, 0),
               static_cast<std::size_t>(geometry.blocks()));
   set_tick(made->blocks(), tick(from.view.blocks));
   shape = shape_now();
@@ -127,7 +127,7 @@ Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
     }
     if (added != 0) {
       state.keys.add<Locks>(added);
-    } else if constexpr (!Locks::kAlone) {
+    } else if constexpr (!Locks::kBlocksAreStable) {
       full_fence();
     }
     state.count_inserts<Locks>(table, 1);
@@ -138,7 +138,7 @@ Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
 bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return table.kernels->lookups().contains_beside(table.view, state, key.value);
+    return table.kernels->lookups().contains_concurrent(table.view, state, key.value);
   });
 }
 

@@ -108,7 +108,7 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   }
 
  private:
-  static bool look_again(const SecondLook& second, std::uint64_t hash) noexcept;
+  static bool look_again(const LookupFallback& second, std::uint64_t hash) noexcept;
 
   struct alignas(64) Stripe {
     std::atomic<std::uint32_t> inserts{0};

@@ -186,7 +186,7 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
       return Flaw{kWaitingAt, "the number of inserts since the last slice of the sweep is above " +
                                   to_string(kSlice - 1)};
     }
-    if (header.tick - header.exchanged >= kMarkTicks) {  // also where the tick was 2^64 - 1 since
+    if (header.tick - header.exchanged >= kOverflowMarkTicks) {  // also where the tick was 2^64 - 1 since
       return Flaw{kExchangedAt, "the last exchange of marks is not in the last 16 ticks"};
     }
     if (header.swept > geometry.blocks()) {
@@ -338,9 +338,9 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
     return Flaw{kHeaderBytes + index * kBlockBytes + byte,
                 "in block " + to_string(index) + " " + what + kNotOurs};
   };
-  const auto header = std::as_bytes(std::span(block.bytes)).subspan(kMarkByte);
+  const auto header = std::as_bytes(std::span(block.bytes)).subspan(kOverflowMarkByte);
   if (!is_zero(header.subspan(1))) {
-    return flaw_at(kMarkByte + 1, "lock and version are not 0");
+    return flaw_at(kOverflowMarkByte + 1, "lock and version are not 0");
   }
   return visit_any_layout(header_.bits, [&](auto layout) -> std::optional<Flaw> {
     using L = decltype(layout);

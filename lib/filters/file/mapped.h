@@ -40,7 +40,7 @@ class Mapped {
   [[nodiscard]] bool all_read(const Place& home, const Good& good) const {
     if (!good(home.block)) return false;
     Place away;
-    const std::uint32_t mark = blocks.view.blocks[home.block].mark();
+    const std::uint32_t mark = blocks.view.blocks[home.block].overflow_mark();
     return !may_be_away(blocks.view.geometry, mark, home, away) || good(away.block);
   }
 

@@ -48,7 +48,7 @@ void for_each_bit(std::uint64_t bits, std::size_t first, Visit&& visit) {
 }
 
 // Which blocks are fetched before a key's turn: its home, or also its alternate where home has no
-// copy and a mark that covers the class. `both` is for erase and count, which look there.
+// copy and a mark that covers the rank. `both` is for erase and count, which look there.
 enum class Fetch { home, both };
 
 // The places of a chunk of keys, group by group, with their blocks prefetched:
@@ -307,7 +307,7 @@ RunEnd insert_unique_run(AnyTable& table, const Blocks& state, const Inputs& inp
       const Place& home = groups.visit(i);
       std::optional<Outcome> outcome;
       // The table looks too, but takes locks for it where there are any.
-      if ((room == 0 || !AnyTable::Policy::kAlone) && table.contains(home)) {
+      if ((room == 0 || !AnyTable::Policy::kBlocksAreStable) && table.contains(home)) {
         outcome = Outcome::present;
       } else if (room == 0) {
         end.due = true;

@@ -41,7 +41,7 @@ class KeyList {
 };
 
 // Keys that blocks have no slot for, located where they are to go.
-struct Departed {
+struct Evicted {
   KeyList<std::uint64_t> leavers;        // to their alternates
   std::vector<std::uint64_t> leftovers;  // for Table::insert
   std::vector<std::uint64_t> refused;    // further copies of a key that has the most
@@ -51,7 +51,7 @@ class BulkBlock {
  public:
   // `counts`: how many keys each block has. `settling` is the thread's own.
   BulkBlock(const BuildKernels& kernels, const Geometry& geometry, const std::uint8_t* counts,
-            Settling& settling, Departed& departed, std::uint64_t block)
+            BulkPlacement& settling, Evicted& departed, std::uint64_t block)
       : kernels_(kernels),
         geometry_(geometry),
         counts_(counts),
@@ -61,10 +61,10 @@ class BulkBlock {
         block_(block) {}
 
   // Gives slots to those of the block's own keys that no slot was free for. If they are more than
-  // the free slots, those of the lowest classes leave, of all that are here; and for a key without
+  // the free slots, those of the lowest ranks leave, of all that are here; and for a key without
   // a slot another, or it itself. `free` becomes the block's free slots.
   void settle_own(std::span<std::uint32_t> late, Block& block, std::uint64_t& free) {
-    if (late.size() > kMaxSettled) late = thin_out(late);
+    if (late.size() > kMaxBulkPlaced) late = thin_out(late);
     kernels_.unpack(block, slots_);
     receive(late);
     let_own_leave();
@@ -75,14 +75,14 @@ class BulkBlock {
   }
 
   // Gives slots to arrivals from others in a block that has been filled. If they are more than its
-  // free slots, residents of the lowest classes leave first. `price`: how far the mark may rise for
+  // free slots, residents of the lowest ranks leave first. `price`: how far the mark may rise for
   // that; arrivals that cost more go back. `free_slots` becomes the block's.
   void add(std::span<const std::uint32_t> arrivals, std::uint32_t price, Block& block,
            std::uint64_t& free_slots) {
     kernels_.unpack(block, slots_);
-    mark_ = block.mark();
+    mark_ = block.overflow_mark();
     price_ = price;
-    const std::size_t taken = std::min(arrivals.size(), kMaxSettled);
+    const std::size_t taken = std::min(arrivals.size(), kMaxBulkPlaced);
     for (const std::uint32_t pair : arrivals.subspan(taken)) to_leftovers(pair);
     receive(arrivals.first(taken));
     const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
@@ -125,9 +125,9 @@ class BulkBlock {
   void let_own_leave() {
     const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
     if (settling_.count <= free) return;
-    std::array<Resident, 2 * kMaxSettled> all;
-    std::copy_n(slots_.resident, kMaxSettled, all.begin());
-    std::copy_n(settling_.newcomer, kMaxSettled, all.begin() + kMaxSettled);
+    std::array<Resident, 2 * kMaxBulkPlaced> all;
+    std::copy_n(slots_.resident, kMaxBulkPlaced, all.begin());
+    std::copy_n(settling_.newcomer, kMaxBulkPlaced, all.begin() + kMaxBulkPlaced);
     const Which departed = let_leave(
         all.data(), {first_bits(kernels_.slots) & ~slots_.free, first_bits(settling_.count)},
         kernels_.slots - free + settling_.count, settling_.count - free, kMaxClass);
@@ -150,19 +150,19 @@ class BulkBlock {
     return static_cast<std::size_t>(std::popcount(departed));
   }
 
-  // So many classes from the lowest on that, of `count` keys, hardly more than `wanted` are in one
+  // So many ranks from the lowest on that, of `count` keys, hardly more than `wanted` are in one
   // of them and can leave; of a few, so many that probably enough can.
   static std::uint32_t window(std::size_t wanted, std::size_t count) {
     const std::size_t keys = wanted > 3 ? wanted : 2 * wanted + 2;
-    return static_cast<std::uint32_t>(keys * kSpillClasses / count + 1);
+    return static_cast<std::uint32_t>(keys * kEvictionRanks / count + 1);
   }
-  static constexpr std::uint32_t kMaxClass = kSpillClasses - 1;
+  static constexpr std::uint32_t kMaxClass = kEvictionRanks - 1;
   // The highest class that may leave for an arrival.
   [[nodiscard]] std::uint32_t last_class() const {
-    return std::min(mark_ + price_, kSpillClasses) - 1;
+    return std::min(mark_ + price_, kEvictionRanks) - 1;
   }
 
-  // Lets up to `wanted` of these keys leave whose alternates have room, those of the lowest classes
+  // Lets up to `wanted` of these keys leave whose alternates have room, those of the lowest ranks
   // up to `last`, and returns which. Branches that depend on a key would be mispredicted.
   Which let_leave(const Resident* keys, Which among, std::size_t count, std::size_t wanted,
                   std::uint32_t last) {
@@ -172,8 +172,8 @@ class BulkBlock {
       high += window(wanted, count);
       const bool is_last = high > last;
       if (is_last) high = last + 1;
-      std::array<std::uint64_t, 2 * kMaxSettled + 1> rank;
-      std::array<std::uint64_t, 2 * kMaxSettled + 1> alternate;
+      std::array<std::uint64_t, 2 * kMaxBulkPlaced + 1> rank;
+      std::array<std::uint64_t, 2 * kMaxBulkPlaced + 1> alternate;
       std::size_t found = 0;
       for (std::size_t half = 0; half < among.size() && among[half] != 0; ++half) {
         std::uint64_t bits = kernels_.at_most(keys + half * 64, high - 1) & among[half];
@@ -184,7 +184,7 @@ class BulkBlock {
           found += has_roomy_alternate(keys[i], alternate[found]);
         }
       }
-      std::array<std::uint8_t, 2 * kMaxSettled + 1> leaver;
+      std::array<std::uint8_t, 2 * kMaxBulkPlaced + 1> leaver;
       std::size_t leavers = 0;
       for (std::size_t n = 0; n < found; ++n) {
         std::size_t lower = 0;
@@ -228,7 +228,7 @@ class BulkBlock {
 
   void go_back(Resident key) {
     const std::uint64_t alternate = alternate_of_key(key);
-    if (price_ == kSpillClasses || alternate == block_) return to_leftovers(key);
+    if (price_ == kEvictionRanks || alternate == block_) return to_leftovers(key);
     departed_.leavers.push(located(alternate, key & kPairMask));
   }
 
@@ -238,13 +238,13 @@ class BulkBlock {
     const Resident leaver = slots_.resident[slot];
     std::uint64_t alternate = 0;
     if (!has_roomy_alternate(leaver, alternate)) return false;
-    if (!kernels_.settle_one(slots_, key, bucket, std::uint64_t{1} << slot)) return false;
+    if (!kernels_.place_by_search(slots_, key, bucket, std::uint64_t{1} << slot)) return false;
     leave(leaver, alternate);
     return true;
   }
 
   [[nodiscard]] std::uint64_t alternate_of_key(Resident key) const {
-    return alternate_of(geometry_, {block_, 0, fingerprint_of(key), phase_of(key)});
+    return alternate_of(geometry_, {block_, 0, fingerprint_of(key), bucket_offset_of(key)});
   }
   bool has_roomy_alternate(Resident key, std::uint64_t& alternate) const {
     alternate = alternate_of_key(key);
@@ -254,22 +254,22 @@ class BulkBlock {
 
   void leave(Resident key, std::uint64_t alternate) {
     departed_.leavers.push(located(alternate, key & kPairMask));
-    mark_ = std::max(mark_, class_of(key) + 1);
+    mark_ = std::max(mark_, rank_of_resident(key) + 1);
   }
   void to_leftovers(std::uint32_t pair) {
     departed_.leftovers.push_back(located(block_, pair & kPairMask));
   }
 
-  // Visits keys[i] by ascending class, phase and fingerprint; stops when visit(i) returns true, or
-  // after class `last`. Takes `window` classes at a time, to sort about as many keys as it visits.
-  // `keys` has room for kMaxSettled.
+  // Visits keys[i] by ascending rank, bucket offset and fingerprint; stops when visit(i) returns true, or
+  // after class `last`. Takes `window` ranks at a time, to sort about as many keys as it visits.
+  // `keys` has room for kMaxBulkPlaced.
   template <typename Visit>
   void by_class(const Resident* keys, std::size_t count, std::uint32_t window, std::uint32_t last,
                 Visit&& visit) {
     std::uint64_t done = 0;
     for (std::uint32_t high = window - 1;; high += window) {
       high = std::min(high, last);
-      std::array<std::uint64_t, kMaxSettled> ranks;
+      std::array<std::uint64_t, kMaxBulkPlaced> ranks;
       std::size_t found = 0;
       std::uint64_t bits = kernels_.at_most(keys, high) & first_bits(count) & ~done;
       done |= bits;
@@ -298,7 +298,7 @@ class BulkBlock {
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i >= kernels_.max_copies && all[i - kernels_.max_copies] == all[i]) {
         departed_.refused.push_back(located(block_, all[i]));
-      } else if (stay == kMaxSettled) {
+      } else if (stay == kMaxBulkPlaced) {
         to_leftovers(all[i]);
       } else {
         pairs[stay++] = all[i];
@@ -310,9 +310,9 @@ class BulkBlock {
   const BuildKernels& kernels_;
   const Geometry& geometry_;
   const std::uint8_t* counts_;
-  Settling& settling_;
+  BulkPlacement& settling_;
   UnpackedBlock& slots_;
-  Departed& departed_;
+  Evicted& departed_;
   std::uint64_t block_;
   std::uint32_t mark_ = 0;
   std::uint32_t price_ = 0;

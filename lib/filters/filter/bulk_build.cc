@@ -31,7 +31,7 @@ constexpr std::size_t kMinSlice = std::size_t{1} << 18;
 // How far arrivals may raise the mark of their block in the first rounds (BulkBlock::add).
 constexpr std::uint32_t price_of(int bits, std::size_t round) {
   constexpr std::array<std::uint32_t, 3> kPrices = {10, 20, 30}, kWidePrices = {16, 40, 255};
-  if (round >= kPrices.size()) return kSpillClasses;
+  if (round >= kPrices.size()) return kEvictionRanks;
   return bits == 16 ? kWidePrices[round] : kPrices[round];
 }
 constexpr std::uint32_t kMaxRounds = 6;
@@ -239,7 +239,7 @@ class BulkBuild {
     for (std::size_t i = 0; i < blocks; ++i) sum += std::exchange(ends[i], sum);
     // Kernels read whole vectors, so beyond the last key. Ranges vary: some room for larger ones.
     std::uint32_t* const sorted =
-        scratch.sorted.at_least(sum + sum / 16 + 4 * kMaxSettled, memory_);
+        scratch.sorted.at_least(sum + sum / 16 + 4 * kMaxBulkPlaced, memory_);
     late.for_each_part([&ends, sorted, block = sort_.block_in_range()](auto keys) {
       for (const std::uint32_t key : keys) sorted[ends[block(key)]++] = key;
     });
@@ -287,7 +287,7 @@ class BulkBuild {
   // Whether the leavers are worth a round.
   [[nodiscard]] bool are_many_leavers() const {
     std::uint64_t all = 0;
-    for (const Departed& departed : departed_) all += departed.leavers.size();
+    for (const Evicted& departed : departed_) all += departed.leavers.size();
     return all > keys_.size() / kFew;
   }
 
@@ -302,7 +302,7 @@ class BulkBuild {
   std::uint32_t shift_;
   ScratchMemory memory_;
   BlockSort sort_;                            // the keys of a slice, then the leavers of a round
-  std::vector<Departed> departed_;            // of each range
+  std::vector<Evicted> departed_;            // of each range
   std::vector<KeyList<std::uint32_t>> late_;  // of each range
   std::uint8_t* const counts_;                // keys of each block as last counted; 255: or more
   std::uint64_t* const free_;                 // slots of each block

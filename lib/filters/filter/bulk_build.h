@@ -8,10 +8,10 @@
 //   count   Ranges: how many keys have their home in each block.
 //   settle  Ranges: the late keys are sorted by block, and get slots by displacements
 //           (BuildKernels::settle). Where there are more keys than slots, and for a key that finds
-//           no slot, those of the lowest spill classes leave for their alternates.
+//           no slot, those of the lowest eviction ranks leave for their alternates.
 //   add     Ranges, for a few rounds: those that have left a block are placed at their other one,
 //           and settle there if late. Where they are more than free slots, residents of the lowest
-//           classes leave if that raises the mark by a few classes only; otherwise the arrival goes
+//           ranks leave if that raises the mark by a few ranks only; otherwise the arrival goes
 //           back: somebody else may leave its home for less. The price rises from round to round.
 //   insert  The few that are left go to Table::insert, which finds longer chains or that there is
 //           no room.
@@ -39,7 +39,7 @@ namespace nestline { inline namespace v0_3 {
 struct BuildScratch {
   ScratchArray<std::uint32_t> sorted;
   KeyList<std::uint32_t> late;
-  Settling block;
+  BulkPlacement block;
 };
 
 // Where the tasks of a build run.

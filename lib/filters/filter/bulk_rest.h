@@ -39,24 +39,24 @@ class BulkRest {
       : state_(state), view_(state->view), keys_(keys), outcomes_(outcomes), gives_up_(gives_up) {}
 
   // Stores the leavers and leftovers of all ranges, or adds them to the refused.
-  void insert(std::span<Departed> all) {
+  void insert(std::span<Evicted> all) {
     state_->size = keys_.size();
-    for (Departed& departed : all) {
+    for (Evicted& departed : all) {
       departed.leavers.for_each_part([&](auto keys) {
         for (const std::uint64_t key : keys) insert(key, departed);
       });
       for (const std::uint64_t key : departed.leftovers) insert(key, departed);
     }
-    for (const Departed& departed : all) state_->size -= departed.refused.size();
+    for (const Evicted& departed : all) state_->size -= departed.refused.size();
   }
 
   // Sets `outcomes_`; without it, throws if a key is missed. Of keys that look the same, the first
   // ones are those that were stored, but no more with one home than a lookup from there counts: so
   // each can be found and erased (table.h has the proof).
-  void report(std::span<const Departed> all) {
+  void report(std::span<const Evicted> all) {
     std::ranges::fill(outcomes_, Outcome::stored);
     std::unordered_map<std::uint64_t, Alike> refused;
-    for (const Departed& departed : all) {
+    for (const Evicted& departed : all) {
       for (const std::uint64_t key : departed.refused) {
         if (outcomes_.empty() && is_found(key) && is_found(other(key))) continue;
         const std::uint64_t low = std::min(key, other(key));
@@ -97,13 +97,13 @@ class BulkRest {
       const std::uint32_t unused_bits = static_cast<std::uint32_t>(state_->bits) - growth;
       block = block >> view_.geometry.growth << growth | fingerprint >> unused_bits;
     }
-    const std::uint32_t phase = pair >> 16;
+    const std::uint32_t bucket_offset = pair >> 16;
     const std::uint64_t bucket =
-        visit_layout(state_->bits, [&](auto layout) { return layout.bucket(fingerprint, phase); });
-    return {block, bucket, fingerprint, phase};
+        visit_layout(state_->bits, [&](auto layout) { return layout.bucket(fingerprint, bucket_offset); });
+    return {block, bucket, fingerprint, bucket_offset};
   }
 
-  void insert(std::uint64_t key, Departed& departed) {
+  void insert(std::uint64_t key, Evicted& departed) {
     if (gives_up_ && has_failed_) return departed.refused.push_back(key);
     for (;;) {
       const Place place = place_of(key);

@@ -44,7 +44,7 @@ void copy_blocks(const Blocks& from, Blocks& to) {
   Block* block = to.blocks();
   for (const Block& source : blocks_of(from)) {
     copy_shared<kBlockBytes>(source.bytes.data(), block->bytes.data());  // a reader may lock it
-    std::fill(block->bytes.begin() + kMarkByte + 1, block->bytes.end(), std::uint8_t{0});
+    std::fill(block->bytes.begin() + kOverflowMarkByte + 1, block->bytes.end(), std::uint8_t{0});
     ++block;
   }
 }
@@ -70,8 +70,8 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
   const auto from = blocks_of(other);
   // All marks first: a key that is away in `other` stays away, so its home's mark must cover it.
   for (std::size_t i = 0; i < from.size(); ++i) {
-    std::uint8_t& mark = made.blocks()[i].bytes[kMarkByte];
-    mark = std::max(mark, from[i].bytes[kMarkByte]);
+    std::uint8_t& mark = made.blocks()[i].bytes[kOverflowMarkByte];
+    mark = std::max(mark, from[i].bytes[kOverflowMarkByte]);
   }
   return visit_layout(made.bits, [&](auto layout) {
     using L = decltype(layout);
@@ -83,14 +83,14 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
           static_cast<std::uint32_t>(order == Order::by_block ? i % L::kSlots : i / from.size());
       const std::uint32_t fingerprint = L::get(from[block], slot);
       if (fingerprint == 0) continue;
-      const std::uint32_t phase = L::phase_at(fingerprint, slot);
-      const Place place{block, L::bucket(fingerprint, phase), fingerprint, phase};
-      const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kLanes;
+      const std::uint32_t bucket_offset = L::bucket_offset_at(fingerprint, slot);
+      const Place place{block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
+      const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kChoices;
       const auto is_crowded = [&] {
         return order == Order::by_slot && table.count(place) + 1 >= crowd;
       };
       const auto has_way = [&](const Place& to) {
-        return bool{made.kernels->find_free_way(made.blocks()[to.block], to)};
+        return bool{made.kernels->find_path_to_free(made.blocks()[to.block], to)};
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));

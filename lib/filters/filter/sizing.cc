@@ -102,7 +102,7 @@ double planned_rate(int bits, double load, std::uint32_t growth) {
 // doublings; nothing if even half full is too much.
 //
 // Where the width is left open, this also keeps the promise of one failure in a million for keys
-// that look the same. Fingerprint and phase together have M = 2^bits * R values before a low byte
+// that look the same. Fingerprint and bucket offset together have M = 2^bits * R values before a low byte
 // of 0 becomes 1. Keys that agree in these and in home are of one kind; without an alternate there
 // is room for k of a kind. With K keys per base block a kind has K / M keys on average, and one
 // with the low byte 1 twice as many. So M (254 + 2^(k+1)) / 256 (K / M)^(k+1) / (k+1)! failures are
@@ -277,7 +277,7 @@ double false_positive_rate(int bits, double load, double second_probes, unsigned
   return visit_any_layout(bits, [&](auto layout) {
     const double fingerprints = std::ldexp(layout.kFingerprints, -static_cast<int>(growth));
     const double blocks = 1 + second_probes + std::min(second_probes / 2, 0.03);
-    const double looked_at = layout.kLanes * load * blocks;
+    const double looked_at = layout.kChoices * load * blocks;
     return -std::expm1(-looked_at / fingerprints);
   });
 }

@@ -24,7 +24,7 @@ bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
     const bool done = work(blocks, blocks.home(hash));
     if (done && added != 0) {
       state.keys.add<Locks>(added);
-    } else if constexpr (!Locks::kAlone) {
+    } else if constexpr (!Locks::kBlocksAreStable) {
       full_fence();
     }
     return std::optional(done);

@@ -21,11 +21,11 @@ class ForcedTarget {
   ForcedTarget& operator=(const ForcedTarget&) = delete;
 };
 
-// A key's fingerprint, and its phase << 16.
+// A key's fingerprint, and its bucket offset << 16.
 template <class L>
 std::uint32_t random_pair(std::mt19937_64& random) {
   const auto rest = static_cast<std::uint32_t>(random());
-  return L::fingerprint_of(rest) | L::phase_of(rest) << 16;
+  return L::fingerprint_of(rest) | L::bucket_offset_of(rest) << 16;
 }
 
 template <typename Test>

@@ -27,7 +27,7 @@ class FirstTriesTest : public testing::Test {
       const std::uint64_t free = free_in(place);
       if (free != 0) L::set(blocks_[place.block], first_slot(free), place.fingerprint);
     }
-    blocks_[1].raise_mark(7);
+    blocks_[1].raise_overflow_mark(7);
   }
 
   std::uint64_t slots_with(const Place& place, std::uint32_t fingerprint) const {
@@ -78,14 +78,14 @@ TYPED_TEST(FirstTriesTest, StoreByTheShortestWay) {
       const std::uint64_t hash = this->random_();
       const Place expected = home_of<Layout>(this->kGeometry, hash);
       const Block before = blocks[expected.block];
-      const Way way = filter_kernels(Layout::kBits).find_free_way(before, expected);
+      const EvictionPath path = filter_kernels(Layout::kBits).find_path_to_free(before, expected);
       if (tries.store(blocks.data(), this->kGeometry, hash)) {
-        ASSERT_TRUE(way);
+        ASSERT_TRUE(path);
         this->expect_changed(before, blocks[expected.block],
-                             [&](Block& block) { walk<Layout>(block, way, expected.fingerprint); });
+                             [&](Block& block) { walk<Layout>(block, path, expected.fingerprint); });
         ++stored;
       } else {
-        EXPECT_FALSE(way);
+        EXPECT_FALSE(path);
         EXPECT_EQ(blocks[expected.block].bytes, before.bytes);
         ++refused;
       }

@@ -38,7 +38,7 @@ template <class L>
 std::vector<Block> sample_blocks() {
   std::mt19937_64 random(L::kBits);
   std::vector<Block> blocks(2);
-  std::memset(blocks[1].bytes.data() + kMarkByte, 0xff, 4);
+  std::memset(blocks[1].bytes.data() + kOverflowMarkByte, 0xff, 4);
   for (const std::uint32_t f : {1u, 0x80u, 0xffu}) {
     Block block{};
     for (std::uint32_t s = 0; s < L::kSlots; ++s) set_slot<L>(block, s, f, random);
@@ -51,7 +51,7 @@ std::vector<Block> sample_blocks() {
         set_slot<L>(block, s, random_fingerprint<L>(random), random);
       }
     }
-    for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) {
+    for (std::size_t b = kOverflowMarkByte; b < kBlockBytes; ++b) {
       block.bytes[b] = static_cast<std::uint8_t>(random());
     }
     blocks.push_back(block);
@@ -83,8 +83,8 @@ std::uint32_t shortest_displacement(const Block& block, std::uint64_t bucket, st
     const std::uint32_t s = queue.front();
     queue.pop();
     const std::uint32_t f = L::get(block, s);
-    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
-      const std::uint32_t next = L::slot(f, L::phase_at(f, s), lane);
+    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
+      const std::uint32_t next = L::slot(f, L::bucket_offset_at(f, s), lane);
       if ((goals >> next & 1) != 0) return distance[s] + 1;
       if (distance[next] == 0) {
         distance[next] = distance[s] + 1;
@@ -148,27 +148,27 @@ TYPED_TEST(KernelsTest, RanksOfResidents) {
   using L = TypeParam;
   for_each_kernels<L>([](const auto& kernels) {
     for (const Block& block : sample_blocks<L>()) {
-      Ranks ranks;
+      EvictionOrder ranks;
       kernels.rank(block, ranks);
-      const std::uint32_t mark = block.mark();
+      const std::uint32_t mark = block.overflow_mark();
       EXPECT_GT(ranks.below, mark);
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
         const std::uint32_t f = L::get(block, s);
         if (f != 0) {
-          EXPECT_EQ(ranks.template phase<L>(s), L::phase_at(f, s));
+          EXPECT_EQ(ranks.template bucket_offset<L>(s), L::bucket_offset_at(f, s));
         }
       }
       const auto between = [&](std::uint32_t from, std::uint32_t below) {
         return slots_where<L>(block, [&](std::uint32_t f) {
-          return f != 0 && spill_class(f) >= from && spill_class(f) < below;
+          return f != 0 && eviction_rank(f) >= from && eviction_rank(f) < below;
         });
       };
       EXPECT_EQ(ranks.free, kernels.free_slots(block));
       EXPECT_EQ(ranks.covered, between(0, mark));
       EXPECT_EQ(ranks.next, between(mark, ranks.below));
-      for (const std::uint32_t from : {0u, mark, std::min(ranks.below, 255u), kSpillClasses - 1}) {
+      for (const std::uint32_t from : {0u, mark, std::min(ranks.below, 255u), kEvictionRanks - 1}) {
         for (const std::uint32_t width : {1u, 8u, 255u, 300u}) {
-          EXPECT_EQ(kernels.of_classes(block, from, from + width), between(from, from + width));
+          EXPECT_EQ(kernels.of_ranks(block, from, from + width), between(from, from + width));
         }
       }
     }
@@ -181,7 +181,7 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
     std::mt19937_64 random(7);
     std::vector<Block> blocks = sample_blocks<L>();
     for (Block& block : blocks) {
-      if (random() % 2 == 0) block.bytes[kMarkByte] = 0;
+      if (random() % 2 == 0) block.bytes[kOverflowMarkByte] = 0;
       if (random() % 4 != 0) continue;
       // Only one free slot, which hardly anybody can move to.
       const auto free = static_cast<std::uint32_t>(random() % L::kSlots);
@@ -197,16 +197,16 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
     for (const Geometry geometry : {Geometry{1, 0}, Geometry{50, 2}, Geometry{199, 0}}) {
       for (std::uint64_t number = 0; number < geometry.blocks(); ++number) {
         const Block& block = blocks[number];
-        Ranks ranks;
+        EvictionOrder ranks;
         kernels.rank(block, ranks);
         std::uint64_t all = random() & random() & L::kAllSlots & ~ranks.free;
         const std::uint64_t slots = all;
-        Leavers leavers;
+        EvictionCandidates leavers;
         const std::uint32_t newcomer = random_fingerprint<L>(random);
-        const auto phase = static_cast<std::uint32_t>(random() % L::kSlotsPerLane);
+        const auto bucket_offset = static_cast<std::uint32_t>(random() % L::kSlotsPerSegment);
         if (random() % 2 == 0) {
-          leavers.target[Ranks::kNobody] = moved(geometry, {number, 0, newcomer, phase});
-          leavers.all = std::uint64_t{1} << Ranks::kNobody;
+          leavers.target[EvictionOrder::kNobody] = moved(geometry, {number, 0, newcomer, bucket_offset});
+          leavers.all = std::uint64_t{1} << EvictionOrder::kNobody;
           all |= leavers.all;
         }
         kernels.leavers({blocks.data(), geometry, block, number, ranks}, slots, leavers);
@@ -214,12 +214,12 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
         EXPECT_EQ((leavers.away | leavers.open | leavers.direct) & ~all, 0u);
         for (std::uint64_t rest = all; rest != 0; rest &= rest - 1) {
           const std::uint32_t s = first_slot(rest);
-          const std::uint32_t f = s == Ranks::kNobody ? newcomer : L::get(block, s);
-          const std::uint32_t p = s == Ranks::kNobody ? phase : L::phase_at(f, s);
+          const std::uint32_t f = s == EvictionOrder::kNobody ? newcomer : L::get(block, s);
+          const std::uint32_t p = s == EvictionOrder::kNobody ? bucket_offset : L::bucket_offset_at(f, s);
           const Place away = moved(geometry, {number, L::bucket(f, p), f, p});
           EXPECT_EQ(leavers.target[s].block, away.block);
           EXPECT_EQ(leavers.target[s].fingerprint, f);
-          EXPECT_EQ(leavers.target[s].phase, p);
+          EXPECT_EQ(leavers.target[s].bucket_offset, p);
           EXPECT_EQ(leavers.away >> s & 1, away.block != number ? 1u : 0u);
           const Block& other = blocks[away.block];
           const std::uint64_t free = kernels.free_slots(other);
@@ -228,7 +228,7 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
           EXPECT_EQ(leavers.direct >> s & 1, open && (free & away.bucket) != 0 ? 1u : 0u);
           if (open) {
             EXPECT_EQ(leavers.target[s].bucket, away.bucket);
-            if ((free & away.bucket) == 0 && other.mark() != 0) {
+            if ((free & away.bucket) == 0 && other.overflow_mark() != 0) {
               open = false;
               for (std::uint32_t t = 0; t < L::kSlots; ++t) {
                 open |= L::get(other, t) != 0 && (bucket_at<L>(other, t) & free) != 0;
@@ -244,25 +244,25 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
   });
 }
 
-// Whether each step of a way is possible in the block, from the bucket to one of the goals.
+// Whether each step of a path is possible in the block, from the bucket to one of the goals.
 template <class L>
-void expect_valid(const Block& block, std::uint64_t bucket, std::uint64_t goals, Way way) {
-  const std::uint32_t last = way.steps() - 1;
-  EXPECT_NE(bucket >> way.step(0) & 1, 0u);
-  EXPECT_NE(goals >> way.step(last) & 1, 0u);
+void expect_valid(const Block& block, std::uint64_t bucket, std::uint64_t goals, EvictionPath path) {
+  const std::uint32_t last = path.steps() - 1;
+  EXPECT_NE(bucket >> path.step(0) & 1, 0u);
+  EXPECT_NE(goals >> path.step(last) & 1, 0u);
   for (std::uint32_t i = 0; i < last; ++i) {
-    const std::uint32_t s = way.step(i);
+    const std::uint32_t s = path.step(i);
     EXPECT_EQ(goals >> s & 1, 0u);
-    EXPECT_NE(bucket_at<L>(block, s) >> way.step(i + 1) & 1, 0u);
+    EXPECT_NE(bucket_at<L>(block, s) >> path.step(i + 1) & 1, 0u);
   }
 }
 
-// The number of steps of the shortest way, or 0 where it is too long to be found.
+// The number of steps of the shortest path, or 0 where it is too long to be found.
 template <class L>
 std::uint32_t expected_steps(const Block& block, std::uint64_t bucket, std::uint64_t goals) {
   if ((goals & bucket) != 0) return 1;
   const std::uint32_t shortest = shortest_displacement<L>(block, bucket, goals);
-  return shortest <= Way::kMaxSteps ? shortest : 0;
+  return shortest <= EvictionPath::kMaxSteps ? shortest : 0;
 }
 
 TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
@@ -273,19 +273,19 @@ TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
     int none = 0;
     for (const Block& block : sample_blocks<L>()) {
       const std::uint64_t free = kernels.free_slots(block);
-      Ranks ranks;
+      EvictionOrder ranks;
       kernels.rank(block, ranks);
       for (int i = 0; i < 20; ++i) {
         const std::uint32_t newcomer = random_fingerprint<L>(random);
         const std::uint64_t bucket =
-            L::bucket(newcomer, static_cast<std::uint32_t>(random() % L::kSlotsPerLane));
+            L::bucket(newcomer, static_cast<std::uint32_t>(random() % L::kSlotsPerSegment));
         // Sometimes a taken slot is a goal as well, as it is when its resident will leave.
         const std::uint64_t goals =
             free | (i % 2 == 0 ? 0 : std::uint64_t{1} << random() % L::kSlots);
-        const Way way = kernels.find_way(block, ranks, bucket, goals);
-        EXPECT_EQ(way.steps(), expected_steps<L>(block, bucket, goals));
-        ++(way ? found : none);
-        if (way) expect_valid<L>(block, bucket, goals, way);
+        const EvictionPath path = kernels.find_path(block, ranks, bucket, goals);
+        EXPECT_EQ(path.steps(), expected_steps<L>(block, bucket, goals));
+        ++(path ? found : none);
+        if (path) expect_valid<L>(block, bucket, goals, path);
       }
     }
     EXPECT_GT(found, 1000);
@@ -302,29 +302,29 @@ TYPED_TEST(KernelsTest, WalkedWaysAreShortest) {
     int refused = 0;
     for (Block block : sample_blocks<L>()) {
       for (int i = 0; i < 40; ++i) {
-        block.bytes[kMarkByte] = static_cast<std::uint8_t>(i % 2 == 0 ? 0 : random() % 256);
+        block.bytes[kOverflowMarkByte] = static_cast<std::uint8_t>(i % 2 == 0 ? 0 : random() % 256);
         const std::uint32_t fingerprint = random_fingerprint<L>(random);
-        const auto phase = static_cast<std::uint32_t>(random() % L::kSlotsPerLane);
-        const std::uint64_t bucket = L::bucket(fingerprint, phase);
+        const auto bucket_offset = static_cast<std::uint32_t>(random() % L::kSlotsPerSegment);
+        const std::uint64_t bucket = L::bucket(fingerprint, bucket_offset);
         const std::uint64_t free = kernels.free_slots(block);
-        const Way way = kernels.find_free_way(block, {0, 0, fingerprint, phase});
-        EXPECT_EQ(way.steps(), free == 0 ? 0 : expected_steps<L>(block, bucket, free));
-        EXPECT_FALSE(way && !is_open<L>(block, way));
+        const EvictionPath path = kernels.find_path_to_free(block, {0, 0, fingerprint, bucket_offset});
+        EXPECT_EQ(path.steps(), free == 0 ? 0 : expected_steps<L>(block, bucket, free));
+        EXPECT_FALSE(path && !is_open<L>(block, path));
         Block expected = block;
-        if (way) {
-          expect_valid<L>(block, bucket, free, way);
-          walk<L>(expected, way, fingerprint);
+        if (path) {
+          expect_valid<L>(block, bucket, free, path);
+          walk<L>(expected, path, fingerprint);
           // Whoever has moved has kept its value.
-          for (std::uint32_t step = 1; step < way.steps(); ++step) {
-            EXPECT_EQ(L::value(expected, way.step(step)), L::value(block, way.step(step - 1)));
+          for (std::uint32_t step = 1; step < path.steps(); ++step) {
+            EXPECT_EQ(L::value(expected, path.step(step)), L::value(block, path.step(step - 1)));
           }
           EXPECT_EQ(kernels.free_slots(expected),
-                    free & ~(std::uint64_t{1} << way.step(way.steps() - 1)));
-          EXPECT_EQ(L::get(expected, way.step(0)), fingerprint);
-          EXPECT_FALSE(is_open<L>(expected, way));
+                    free & ~(std::uint64_t{1} << path.step(path.steps() - 1)));
+          EXPECT_EQ(L::get(expected, path.step(0)), fingerprint);
+          EXPECT_FALSE(is_open<L>(expected, path));
         }
         block = expected;
-        ++(way ? walked : refused);
+        ++(path ? walked : refused);
       }
     }
     EXPECT_GT(walked, 1000);
@@ -384,7 +384,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
                 ASSERT_EQ(places[i].block, expected.block);
                 ASSERT_EQ(places[i].bucket, expected.bucket);
                 ASSERT_EQ(places[i].fingerprint, expected.fingerprint);
-                ASSERT_EQ(places[i].phase, expected.phase);
+                ASSERT_EQ(places[i].bucket_offset, expected.bucket_offset);
               }
               if constexpr (L::kExpires) continue;
               std::vector<std::uint64_t> numbers(kMaxLocated);
@@ -392,7 +392,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
                                                    numbers.data());
               for (std::size_t i = 0; i < count; ++i) {
                 ASSERT_EQ(numbers[i],
-                          located(places[i].block, places[i].fingerprint | places[i].phase << 16));
+                          located(places[i].block, places[i].fingerprint | places[i].bucket_offset << 16));
               }
             }
           }
@@ -464,7 +464,7 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
                                    [&](std::uint32_t f) { return f == place.fingerprint; }) &
                     place.bucket) != 0;
           };
-          return probe(home) || (spill_class(home.fingerprint) < blocks[home.block].mark() &&
+          return probe(home) || (eviction_rank(home.fingerprint) < blocks[home.block].overflow_mark() &&
                                  probe(moved(view.geometry, home)));
         };
         for (const std::size_t count : {0u, 1u, 7u, 63u, 64u, 65u, 127u, 128u, 129u, 192u, 1000u}) {
@@ -496,7 +496,7 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
 
 template <class L>
 Resident resident_of(std::uint32_t pair) {
-  return pair | spill_class(pair & 0xffff) << 24;
+  return pair | eviction_rank(pair & 0xffff) << 24;
 }
 
 TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
@@ -504,10 +504,10 @@ TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
   for_each_builds<L>([](const auto& kernels) {
     std::mt19937_64 random(5);
     // Whole vectors are read and written beyond the last key.
-    std::vector<std::uint32_t> pairs(kMaxSettled + 64);
-    std::vector<Resident> newcomers(kMaxSettled + 64);
-    std::vector<std::uint64_t> buckets(kMaxSettled + 64);
-    for (std::size_t count = 0; count <= kMaxSettled; ++count) {
+    std::vector<std::uint32_t> pairs(kMaxBulkPlaced + 64);
+    std::vector<Resident> newcomers(kMaxBulkPlaced + 64);
+    std::vector<std::uint64_t> buckets(kMaxBulkPlaced + 64);
+    for (std::size_t count = 0; count <= kMaxBulkPlaced; ++count) {
       for (std::uint32_t& pair : pairs) {
         pair = random_pair<L>(random) | static_cast<std::uint32_t>(random() % 4096) << 20;
       }
@@ -518,12 +518,12 @@ TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
         ASSERT_EQ(buckets[i], L::bucket(pair & 0xffff, pair >> 16));
       }
     }
-    for (std::uint32_t spill_class = 0; spill_class < kSpillClasses; ++spill_class) {
+    for (std::uint32_t eviction_rank = 0; eviction_rank < kEvictionRanks; ++eviction_rank) {
       std::uint64_t expected = 0;
       for (std::uint32_t i = 0; i < 64; ++i) {
-        expected |= std::uint64_t{class_of(newcomers[i]) <= spill_class} << i;
+        expected |= std::uint64_t{rank_of_resident(newcomers[i]) <= eviction_rank} << i;
       }
-      ASSERT_EQ(kernels.at_most(newcomers.data(), spill_class), expected);
+      ASSERT_EQ(kernels.at_most(newcomers.data(), eviction_rank), expected);
     }
   });
 }
@@ -539,15 +539,15 @@ TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
         const std::uint32_t f = L::get(block, s);
         if (f == 0) continue;
-        const std::uint32_t phase = L::phase_at(f, s);
-        ASSERT_EQ(unpacked.resident[s], resident_of<L>(f | phase << 16));
-        ASSERT_EQ(unpacked.bucket[s], L::bucket(f, phase));
+        const std::uint32_t bucket_offset = L::bucket_offset_at(f, s);
+        ASSERT_EQ(unpacked.resident[s], resident_of<L>(f | bucket_offset << 16));
+        ASSERT_EQ(unpacked.bucket[s], L::bucket(f, bucket_offset));
         L::set(expected, s, f);
       }
       Block packed;
       packed.bytes.fill(0xff);  // pack must write every bit
       kernels.pack(unpacked, 77, packed);
-      expected.bytes[kMarkByte] = 77;
+      expected.bytes[kOverflowMarkByte] = 77;
       ASSERT_EQ(packed.bytes, expected.bytes);
     }
   });
@@ -559,7 +559,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
   const std::vector<Block> sample = sample_blocks<L>();
   const auto expected = [](const Block& from, std::uint32_t next_bit, std::uint32_t child) {
     Block block{};
-    block.bytes[kMarkByte] = from.bytes[kMarkByte];
+    block.bytes[kOverflowMarkByte] = from.bytes[kOverflowMarkByte];
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       const std::uint32_t f = L::get(from, s);
       if ((f >> next_bit & 1) == child) L::set(block, s, f);

@@ -44,11 +44,11 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
   for_each_builds<L>([](const auto& kernels) {
     std::mt19937_64 random(6);
     std::size_t all_left = 0;
-    const auto settling = std::make_unique<Settling>();
+    const auto settling = std::make_unique<BulkPlacement>();
     UnpackedBlock& block = settling->block;
     for (std::size_t round = 0; round < 1000; ++round) {
-      const std::size_t count = round % (2 * kMaxSettled) + 1;
-      std::vector<std::uint32_t> pairs(count + kMaxSettled);
+      const std::size_t count = round % (2 * kMaxBulkPlaced) + 1;
+      std::vector<std::uint32_t> pairs(count + kMaxBulkPlaced);
       for (std::uint32_t& pair : pairs) pair = random_pair<L>(random);
       // Copies, so that some blocks have too many for a few slots.
       if (round % 3 == 0) std::fill_n(pairs.begin(), std::min<std::size_t>(count, 7), pairs[0]);
@@ -56,8 +56,8 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
       std::vector<Resident> newcomers;
       std::vector<Resident> held;
       std::vector<Resident> missing;
-      const std::size_t least = count - std::min(count, kMaxSettled);
-      const std::size_t early = least + (std::min(count, kMaxSettled) - least) * (round % 5) / 4;
+      const std::size_t least = count - std::min(count, kMaxBulkPlaced);
+      const std::size_t early = least + (std::min(count, kMaxBulkPlaced) - least) * (round % 5) / 4;
       for (const bool first : {true, false}) {
         settling->count = first ? early : count - early;
         kernels.complete(pairs.data() + (first ? 0 : early), settling->count, settling->newcomer,
@@ -81,7 +81,7 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
       }
       std::vector<std::uint64_t> buckets;
       for (const Resident newcomer : newcomers) {
-        buckets.push_back(L::bucket(fingerprint_of(newcomer), phase_of(newcomer)));
+        buckets.push_back(L::bucket(fingerprint_of(newcomer), bucket_offset_of(newcomer)));
       }
       std::sort(held.begin(), held.end());
       std::sort(newcomers.begin(), newcomers.end());
@@ -92,14 +92,14 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
       // One that was left takes a slot that it reaches, and nobody but that slot's resident goes.
       if (missing.empty()) continue;
       const Resident newcomer = missing[0];
-      const std::uint64_t bucket = L::bucket(fingerprint_of(newcomer), phase_of(newcomer));
+      const std::uint64_t bucket = L::bucket(fingerprint_of(newcomer), bucket_offset_of(newcomer));
       const std::uint32_t goal = first_slot(bucket);
       const Resident gone = block.resident[goal];
       const std::uint64_t free = block.free;
-      ASSERT_TRUE(kernels.settle_one(block, newcomer, bucket, std::uint64_t{1} << goal));
+      ASSERT_TRUE(kernels.place_by_search(block, newcomer, bucket, std::uint64_t{1} << goal));
       ASSERT_EQ(block.resident[goal], newcomer);
       ASSERT_EQ(block.free, free);
-      ASSERT_FALSE(kernels.settle_one(block, gone, 0, block.free));
+      ASSERT_FALSE(kernels.place_by_search(block, gone, 0, block.free));
     }
     EXPECT_GT(all_left, 1000u);
   });
@@ -162,7 +162,7 @@ TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
         for (std::size_t b = 0; b < kBlocks; ++b) {
           // The header of a block where somebody is late means nothing.
           EXPECT_TRUE(std::equal(filled.blocks[b].bytes.begin(),
-                                 filled.blocks[b].bytes.begin() + kMarkByte,
+                                 filled.blocks[b].bytes.begin() + kOverflowMarkByte,
                                  expected.blocks[b].bytes.begin()));
         }
       }

@@ -17,9 +17,9 @@ struct PlaceVector {
   std::uint32_t growth;
   std::uint64_t block;
   std::uint32_t fingerprint;
-  std::uint32_t phase;
+  std::uint32_t bucket_offset;
   std::uint64_t bucket;
-  std::uint32_t spill_class;
+  std::uint32_t eviction_rank;
   std::uint64_t alternate;
 };
 
@@ -79,9 +79,9 @@ TEST(Geometry, Vectors) {
       const Place place = home_of<decltype(layout)>(geometry, v.hash);
       EXPECT_EQ(place.block, v.block);
       EXPECT_EQ(place.fingerprint, v.fingerprint);
-      EXPECT_EQ(place.phase, v.phase);
+      EXPECT_EQ(place.bucket_offset, v.bucket_offset);
       EXPECT_EQ(place.bucket, v.bucket);
-      EXPECT_EQ(spill_class(place.fingerprint), v.spill_class);
+      EXPECT_EQ(eviction_rank(place.fingerprint), v.eviction_rank);
       EXPECT_EQ(alternate_of(geometry, place), v.alternate);
     });
   }
@@ -157,19 +157,19 @@ TYPED_TEST(GeometryTest, BlocksAreUsedEvenly) {
   }
 }
 
-// Beyond 2^32 blocks the fingerprint, the phase and the block are still independent.
+// Beyond 2^32 blocks the fingerprint, the bucket offset and the block are still independent.
 TYPED_TEST(GeometryTest, PhasesAreEvenInFiltersOfTheLargestSize) {
   using L = TypeParam;
   std::mt19937_64 random(4);
   const Geometry geometry{kMaxBlocks - 3, 0};
-  std::vector<int> phases(2 * L::kSlotsPerLane);
+  std::vector<int> bucket_offsets(2 * L::kSlotsPerSegment);
   constexpr int kKeys = 1 << 18;
   for (int i = 0; i < kKeys; ++i) {
     const Place home = home_of<L>(geometry, random());
-    ++phases[2 * home.phase + home.block % 2];
+    ++bucket_offsets[2 * home.bucket_offset + home.block % 2];
   }
-  const double even = kKeys / static_cast<double>(phases.size());
-  for (const int count : phases) EXPECT_NEAR(count, even, 6 * std::sqrt(even) + 0.01 * even);
+  const double even = kKeys / static_cast<double>(bucket_offsets.size());
+  for (const int count : bucket_offsets) EXPECT_NEAR(count, even, 6 * std::sqrt(even) + 0.01 * even);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TYPED_TEST(LayoutTest, SlotsKeepWhatIsStored) {
     L::set(block, slot, fingerprint);
     expected[slot] = fingerprint;
     for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(L::get(block, s), expected[s]);
-    for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) ASSERT_EQ(block.bytes[b], 0);
+    for (std::size_t b = kOverflowMarkByte; b < kBlockBytes; ++b) ASSERT_EQ(block.bytes[b], 0);
   }
 }
 
@@ -36,7 +36,7 @@ TYPED_TEST(LayoutTest, FillsTheLowestOfFreeSlots) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 2000; ++i) {
     Block block{};
-    block.raise_mark(static_cast<std::uint32_t>(random() % kSpillClasses));
+    block.raise_overflow_mark(static_cast<std::uint32_t>(random() % kEvictionRanks));
     Block expected = block;
     for (std::uint64_t free = L::kAllSlots; free != 0;) {
       const std::uint64_t choice = random() & random() & free;  // none at times
@@ -45,7 +45,7 @@ TYPED_TEST(LayoutTest, FillsTheLowestOfFreeSlots) {
       L::fill(block, choice, f);
       free &= ~(choice & (~choice + 1));
       // Not the lock and the version after the mark, which may change where there is no slot.
-      ASSERT_TRUE(std::equal(block.bytes.begin(), block.bytes.begin() + kMarkByte + 1,
+      ASSERT_TRUE(std::equal(block.bytes.begin(), block.bytes.begin() + kOverflowMarkByte + 1,
                              expected.bytes.begin()));
     }
   }
@@ -56,32 +56,32 @@ TYPED_TEST(LayoutTest, PhaseFollowsFromEverySlot) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 20000; ++i) {
     const std::uint32_t f = L::fingerprint_of(static_cast<std::uint32_t>(random()));
-    const auto p = static_cast<std::uint32_t>(random() % L::kSlotsPerLane);
+    const auto p = static_cast<std::uint32_t>(random() % L::kSlotsPerSegment);
     std::uint64_t bucket = 0;
-    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
+    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
       const std::uint32_t s = L::slot(f, p, lane);
-      ASSERT_EQ(s / L::kSlotsPerLane, lane);
-      ASSERT_EQ(L::phase_at(f, s), p);
+      ASSERT_EQ(s / L::kSlotsPerSegment, lane);
+      ASSERT_EQ(L::bucket_offset_at(f, s), p);
       bucket |= std::uint64_t{1} << s;
     }
     ASSERT_EQ(L::bucket(f, p), bucket);
-    for (std::uint32_t lane = 0; lane < L::kLanes; ++lane) {
-      const std::uint32_t index = L::slot(f, p, lane) - lane * L::kSlotsPerLane;
+    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
+      const std::uint32_t index = L::slot(f, p, lane) - lane * L::kSlotsPerSegment;
       ASSERT_EQ(L::bucket_with(f, lane, index), bucket);
     }
-    ASSERT_EQ(std::popcount(bucket), static_cast<int>(L::kLanes));
+    ASSERT_EQ(std::popcount(bucket), static_cast<int>(L::kChoices));
   }
 }
 
 TYPED_TEST(LayoutTest, FingerprintsAndPhasesCoverTheirRangesEvenly) {
   using L = TypeParam;
   std::vector<int> fingerprints(1u << L::kBits);
-  std::vector<int> phases(L::kSlotsPerLane);
+  std::vector<int> bucket_offsets(L::kSlotsPerSegment);
   for (std::uint32_t high = 0; high < 1u << 24; ++high) {
     const std::uint32_t f = L::fingerprint_of(high << 8);
     ASSERT_NE(f & 0xff, 0u);
     ++fingerprints[f];
-    ++phases[L::phase_of(high << 8)];
+    ++bucket_offsets[L::bucket_offset_of(high << 8)];
   }
   const int even_f = (1 << 24) >> L::kBits;
   std::uint32_t used = 0;
@@ -91,19 +91,19 @@ TYPED_TEST(LayoutTest, FingerprintsAndPhasesCoverTheirRangesEvenly) {
     EXPECT_EQ(fingerprints[f], (f & 0xff) == 1 ? 2 * even_f : even_f);
   }
   EXPECT_EQ(used, L::kFingerprints);
-  const double even_p = static_cast<double>(1u << 24) / L::kSlotsPerLane;
-  for (const int count : phases) EXPECT_NEAR(count, even_p, even_p * 0.03);
+  const double even_p = static_cast<double>(1u << 24) / L::kSlotsPerSegment;
+  for (const int count : bucket_offsets) EXPECT_NEAR(count, even_p, even_p * 0.03);
 }
 
 TYPED_TEST(LayoutTest, MarkRisesAndNeverFalls) {
   Block block{};
-  EXPECT_EQ(block.mark(), 0u);
-  block.raise_mark(7);
-  EXPECT_EQ(block.mark(), 8u);
-  block.raise_mark(3);
-  EXPECT_EQ(block.mark(), 8u);
-  block.raise_mark(kSpillClasses - 1);
-  EXPECT_EQ(block.mark(), 255u);
+  EXPECT_EQ(block.overflow_mark(), 0u);
+  block.raise_overflow_mark(7);
+  EXPECT_EQ(block.overflow_mark(), 8u);
+  block.raise_overflow_mark(3);
+  EXPECT_EQ(block.overflow_mark(), 8u);
+  block.raise_overflow_mark(kEvictionRanks - 1);
+  EXPECT_EQ(block.overflow_mark(), 255u);
   EXPECT_EQ(block.bytes[60], 255);
 }
 

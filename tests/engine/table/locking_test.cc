@@ -29,7 +29,7 @@ class LockingTest : public testing::Test {
   Place key_that_is_away(std::uint64_t block) {
     const Place home = key(block);
     L::set(blocks_[1 - block], first_slot(home.bucket), home.fingerprint);
-    blocks_[block].raise_mark(spill_class(home.fingerprint));
+    blocks_[block].raise_overflow_mark(eviction_rank(home.fingerprint));
     return home;
   }
   // Fills both blocks, until no key finds room.
@@ -99,7 +99,7 @@ TYPED_TEST(LockingTest, WhatChangesNothingLeavesTheHeaders) {
 }
 
 // Gives a block a new version whenever the reader is about to compare headers, as a writer would
-// that is always in the way. Records what is locked when a lock has been taken.
+// that is always in the path. Records what is locked when a lock has been taken.
 struct Nuisance {
   static inline Block* blocks = nullptr;
   static inline std::uint64_t block = 0;
@@ -159,7 +159,7 @@ TYPED_TEST(LockingTest, ReadersLockTheAlternateOnlyWhereTheMarkCoversTheClass) {
   // A copy at home says yes to contains, whatever the mark.
   BlockLocks::unlock(this->blocks_[0], 0);
   EXPECT_EQ(this->table_.insert(home), Outcome::stored);
-  this->blocks_[1].raise_mark(kSpillClasses - 1);
+  this->blocks_[1].raise_overflow_mark(kEvictionRanks - 1);
   BlockLocks::lock(this->blocks_[0]);
   const Nuisance nuisance(this->blocks_.data(), 1);
   EXPECT_TRUE(this->table_.contains(home));

@@ -181,7 +181,7 @@ TEST(ConcurrentFilterTest, TakesOverAndGivesBackTheMemory) {
     EXPECT_EQ(frozen.size(), 700u);
     for (std::uint64_t key = 0; key < 700; ++key) ASSERT_TRUE(frozen.may_contain(key));
     for (std::size_t at = 0; const std::uint8_t byte : block_bytes(frozen)) {
-      if (at++ % kBlockBytes > kMarkByte) {
+      if (at++ % kBlockBytes > kOverflowMarkByte) {
         ASSERT_EQ(byte, 0) << at;
       }
     }

@@ -10,7 +10,7 @@
 // operations are done and on the model's content, so each such pair is tried only once.
 //
 // The model is a multiset over key classes: keys that no filter can tell apart, since their
-// fingerprints, phases and homes are equal. Two classes with equal fingerprint and phase whose
+// fingerprints, bucket offsets and homes are equal. Two classes with equal fingerprint and bucket offset whose
 // homes are each other's alternates are partners: keys of one may answer for the other. With `home`
 // copies of a class and `away` of its partner
 //

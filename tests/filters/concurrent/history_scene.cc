@@ -18,8 +18,8 @@ std::uint32_t HashSmith::draw_rest(bool lowest_class) {
   for (;;) {
     const auto rest = static_cast<std::uint32_t>(random_());
     const Place drawn = place(hash(0, rest));
-    if (lowest_class && spill_class(drawn.fingerprint) > 2) continue;
-    if (drawn_.insert({drawn.fingerprint, drawn.phase}).second) return rest;
+    if (lowest_class && eviction_rank(drawn.fingerprint) > 2) continue;
+    if (drawn_.insert({drawn.fingerprint, drawn.bucket_offset}).second) return rest;
   }
 }
 
@@ -78,7 +78,7 @@ class Builder {
     scene_.loose.push_back(false);
   }
 
-  // Adds a class of its own (fingerprint, phase); returns its number.
+  // Adds a class of its own (fingerprint, bucket offset); returns its number.
   std::size_t add_class(std::uint64_t block, bool loose) {
     return add_class(block, smith_.draw_rest(), loose);
   }

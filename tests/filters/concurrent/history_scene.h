@@ -24,7 +24,7 @@ namespace nestline::test {
 
 using Random = std::mt19937_64;
 
-// Makes hashes for wanted places. A (fingerprint, phase) that has been drawn is not drawn again, so
+// Makes hashes for wanted places. A (fingerprint, bucket offset) that has been drawn is not drawn again, so
 // keys of different draws never answer for each other. `bits`: a filter's width, or the number of
 // the layout of an expiring one.
 class HashSmith {
@@ -32,8 +32,8 @@ class HashSmith {
   HashSmith(int bits, std::uint64_t base_blocks, Random& random)
       : bits_(bits), geometry_{base_blocks, 0}, random_(random) {}
 
-  // The rest of a hash (lib/engine/place/hash.h), which decides fingerprint and phase, with a pair
-  // that was not drawn before; `lowest_class`: one of the spill classes 0 to 2, the first to be
+  // The rest of a hash (lib/engine/place/hash.h), which decides fingerprint and bucket offset, with a pair
+  // that was not drawn before; `lowest_class`: one of the eviction ranks 0 to 2, the first to be
   // sent away.
   std::uint32_t draw_rest(bool lowest_class = false);
   // A hash with this rest and a home in base `block`; another one at almost every call.

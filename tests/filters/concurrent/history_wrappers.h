@@ -104,7 +104,7 @@ class TornReader : public MutexFilter {
     const auto& state = FilterAccess::blocks(filter_);
     return visit_layout(state.bits, [&](auto layout) {
       Place place = home_of<decltype(layout)>(state.view.geometry, key.value);
-      look_away = spill_class(place.fingerprint) < state.view.blocks[place.block].mark();
+      look_away = eviction_rank(place.fingerprint) < state.view.blocks[place.block].overflow_mark();
       if (away) place = moved(state.view.geometry, place);
       const Block& block = state.view.blocks[place.block];
       return (state.kernels->match(block, place.fingerprint) & place.bucket) != 0;

@@ -40,7 +40,7 @@ void check_blocks(const Filter& filter, std::uint64_t keys) {
   std::uint64_t taken = 0;
   const auto bytes = block_bytes(filter);
   for (std::size_t at = 0; at < bytes.size(); ++at) {
-    if (at % kBlockBytes > kMarkByte) {
+    if (at % kBlockBytes > kOverflowMarkByte) {
       ASSERT_EQ(bytes[at], 0) << "byte " << at;
     }
   }

@@ -96,7 +96,7 @@ template <class L, class Locks>
 class CrowdedBlocks {
  public:
   explicit CrowdedBlocks(std::uint64_t seed)
-      : random_(seed), memory_(kHeadBlocks + with_young_marks(kBlocks)) {
+      : random_(seed), memory_(kHeadBlocks + with_next_overflow_marks(kBlocks)) {
     set_tick(blocks(), kTick);
     for (std::uint64_t b = 0; b < kBlocks; ++b) {
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
@@ -138,12 +138,12 @@ class CrowdedBlocks {
   static bool is_swept(std::uint64_t block) { return block % 2 == 0; }
 
   Block* blocks() { return memory_.data() + kHeadBlocks; }
-  // Who lives where: fingerprint, phase, one block and the other, death.
+  // Who lives where: fingerprint, bucket offset, one block and the other, death.
   using Resident =
       std::tuple<std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t, std::uint32_t>;
   static Resident resident(const Place& place, std::uint32_t death) {
     const std::uint64_t other = alternate_of(kGeometry, place);
-    return {place.fingerprint, place.phase, std::min(place.block, other),
+    return {place.fingerprint, place.bucket_offset, std::min(place.block, other),
             std::max(place.block, other), death};
   }
   std::multiset<Resident> residents() {
@@ -153,7 +153,7 @@ class CrowdedBlocks {
         const std::uint32_t f = L::get(blocks()[b], s);
         const std::uint32_t death = L::value(blocks()[b], s);
         if (f == 0 || ticks_left(death, kTick) == 0) continue;
-        all.insert(resident({b, 0, f, L::phase_at(f, s)}, death));
+        all.insert(resident({b, 0, f, L::bucket_offset_at(f, s)}, death));
       }
     }
     return all;

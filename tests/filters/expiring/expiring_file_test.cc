@@ -317,7 +317,7 @@ TEST_F(ExpiringFileTest, RefusesBlocksThatNoFilterLeaves) {
       slot(0, kDead + 1)(bytes);
       byte(kBlocks * kBlock + kBlocks - 1)(bytes);
     };
-    EXPECT_EQ(cause_in(with(64, both)), "no error");  // a young mark is as good as another
+    EXPECT_EQ(cause_in(with(64, both)), "no error");  // a next mark is as good as another
   }
 }
 

@@ -205,7 +205,7 @@ class ExpiringStage {
     return static_cast<unsigned>(random() % 2 == 0 ? 1 + random() % 3 : 1 + random() % 14);
   }
 
-  // Some ticks of one thread, so that there are keys of all ages, marks and young marks.
+  // Some ticks of one thread, so that there are keys of all ages, marks and next marks.
   void grow_old() {
     const std::uint64_t ticks = random_() % 18;
     const std::uint64_t each = 5 + random_() % 30;

@@ -35,7 +35,7 @@ TYPED_TEST(ExpiringLayoutTest, KeepsEachFingerprintAndDeathApart) {
   using L = TypeParam;
   std::mt19937_64 random(1);
   Block block{};
-  std::memset(block.bytes.data() + kMarkByte, 0xa5, 4);
+  std::memset(block.bytes.data() + kOverflowMarkByte, 0xa5, 4);
   std::vector<std::uint32_t> fingerprints(L::kSlots);
   std::vector<std::uint32_t> deaths(L::kSlots);
   for (int step = 0; step < 20'000; ++step) {
@@ -57,7 +57,7 @@ TYPED_TEST(ExpiringLayoutTest, KeepsEachFingerprintAndDeathApart) {
       ASSERT_EQ(L::value(block, s), deaths[s]);
     }
   }
-  for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) ASSERT_EQ(block.bytes[b], 0xa5);
+  for (std::size_t b = kOverflowMarkByte; b < kBlockBytes; ++b) ASSERT_EQ(block.bytes[b], 0xa5);
 }
 
 TEST(ExpiringLayouts, StoreBytesWhereTheFormatSays) {
@@ -98,7 +98,7 @@ class ExpiringKernelsTest : public testing::Test {
   static constexpr Geometry kGeometry{kBlocks, 0};
   using Blocks = std::vector<Block>;
 
-  ExpiringKernelsTest() : memory_(kHeadBlocks + with_young_marks(kBlocks)) {
+  ExpiringKernelsTest() : memory_(kHeadBlocks + with_next_overflow_marks(kBlocks)) {
     for (std::uint64_t b = 0; b < kBlocks; ++b) {
       // Few fingerprints, so that lookups often find some.
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
@@ -198,11 +198,11 @@ TYPED_TEST(ExpiringKernelsTest, SweepsEmptyDeadSlotsAndNothingElse) {
         all_emptied += emptied;
         for (std::size_t b = 0; b < expected.size(); ++b) {
           const bool is_block = b >= kHeadBlocks && b < kHeadBlocks + this->kBlocks;
-          const std::size_t slots = is_block ? std::size_t{kMarkByte} : kBlockBytes;
+          const std::size_t slots = is_block ? std::size_t{kOverflowMarkByte} : kBlockBytes;
           ASSERT_EQ(std::memcmp(this->memory_[b].bytes.data(), expected[b].bytes.data(), slots), 0);
           if (!is_block) continue;
           // A new version where something was emptied; the mark stays, and no lock.
-          ASSERT_EQ(this->memory_[b].mark(), expected[b].mark());
+          ASSERT_EQ(this->memory_[b].overflow_mark(), expected[b].overflow_mark());
           ASSERT_FALSE(this->is_locked(this->memory_[b]));
           const bool has_changed =
               std::memcmp(swept_before[b].bytes.data(), expected[b].bytes.data(), slots) != 0;
@@ -218,9 +218,9 @@ TYPED_TEST(ExpiringKernelsTest, SweepsEmptyDeadSlotsAndNothingElse) {
 // Where readers look beside writers: a locked block leaves the key to the second look.
 TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
   using L = TypeParam;
-  struct Second : SecondLook {
+  struct Second : LookupFallback {
     Second()
-        : SecondLook{[](const SecondLook& self, std::uint64_t) noexcept {
+        : LookupFallback{[](const LookupFallback& self, std::uint64_t) noexcept {
             static_cast<const Second&>(self).looked = true;
             return false;
           }} {}
@@ -242,7 +242,7 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
         const Place home = home_of<L>(this->kGeometry, hash);
         if (this->is_locked(blocks[home.block])) return undecided;
         if (this->live_at(home, now) != 0) return yes_at_home;
-        if (spill_class(home.fingerprint) >= blocks[home.block].mark()) return no;
+        if (eviction_rank(home.fingerprint) >= blocks[home.block].overflow_mark()) return no;
         const Place away = moved(this->kGeometry, home);
         if (this->is_locked(blocks[away.block])) return undecided;
         return this->live_at(away, now) != 0 ? yes_away : no;
@@ -254,7 +254,7 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
           const std::size_t words = (count + 63) / 64;
           std::vector<std::uint64_t> bitmap(words + 1, 0xaaaaaaaaaaaaaaaau);
           std::vector<std::uint64_t> unknown(words + 1, 0xaaaaaaaaaaaaaaaau);
-          const bool any = kernels.contains_batch_beside(view, keys.data(), count, input,
+          const bool any = kernels.contains_batch_concurrent(view, keys.data(), count, input,
                                                          bitmap.data(), unknown.data());
           EXPECT_EQ(bitmap.back(), 0xaaaaaaaaaaaaaaaau);
           EXPECT_EQ(unknown.back(), 0xaaaaaaaaaaaaaaaau);
@@ -270,7 +270,7 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
               ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, is_yes ? 1u : 0u);
             }
             const Second second;
-            ASSERT_EQ(kernels.contains_beside(view, second, hash), is_yes);
+            ASSERT_EQ(kernels.contains_concurrent(view, second, hash), is_yes);
             ASSERT_EQ(second.looked, expected == undecided);
           }
           EXPECT_EQ(any, expected_any);
@@ -297,7 +297,7 @@ class FirstTry {
   FirstTry& operator=(const FirstTry&) = delete;
 
   Renewal of(const Place& home) {
-    const bool is_covered = spill_class(home.fingerprint) < blocks_[home.block].mark();
+    const bool is_covered = eviction_rank(home.fingerprint) < blocks_[home.block].overflow_mark();
     const Place away = is_covered ? moved(geometry_, home) : home;
     const bool both = away.block != home.block;
     if (renew(home)) return Renewal::present;
@@ -349,8 +349,8 @@ class FirstTry {
     return true;
   }
   void raise(const Place& home) {
-    change(home.block).raise_mark(spill_class(home.fingerprint));
-    raise_young_mark(blocks_, geometry_, home.block, spill_class(home.fingerprint));
+    change(home.block).raise_overflow_mark(eviction_rank(home.fingerprint));
+    raise_next_overflow_mark(blocks_, geometry_, home.block, eviction_rank(home.fingerprint));
   }
   [[nodiscard]] Block without_dead(std::uint64_t block) const {
     Block copy = blocks_[block];
@@ -368,7 +368,7 @@ class FirstTry {
   }
   // Stores in a block that then has this content besides.
   bool store(const Place& place, const Block& content) {
-    const Way way = expiring_kernels(L::kNumber).find_free_way(content, place);
+    const EvictionPath way = expiring_kernels(L::kNumber).find_path_to_free(content, place);
     if (!way) return false;
     empty(place.block, content);
     walk<L>(change(place.block), way, place.fingerprint, death_after(now_, life_));
@@ -496,7 +496,7 @@ TYPED_TEST(ExpiringKernelsTest, FiltersAreTheSameOnEveryTarget) {
     const auto& state = ExpiringAccess::state(filter).table_of_writer();
     const auto* const bytes = state.view.blocks[0].bytes.data();
     const std::vector<std::uint8_t> all(
-        bytes, bytes + with_young_marks(state.view.geometry.blocks()) * kBlockBytes);
+        bytes, bytes + with_next_overflow_marks(state.view.geometry.blocks()) * kBlockBytes);
     if (first.empty()) first = all;
     ASSERT_EQ(all, first);
   });

@@ -1,7 +1,7 @@
 // An exact model of an expiring filter: which keys must be found, which may be because of a key
 // that looks the same, and which must not be.
 //
-// Two keys look the same if they have one fingerprint, one phase and the same two blocks. A filter
+// Two keys look the same if they have one fingerprint, one bucket offset and the same two blocks. A filter
 // may take one for the other, but nobody else.
 #ifndef NESTLINE_TESTS_FILTERS_EXPIRING_EXPIRING_MODEL_H_
 #define NESTLINE_TESTS_FILTERS_EXPIRING_EXPIRING_MODEL_H_
@@ -31,7 +31,7 @@ class ExpiringModel {
     return visit_expiring_layout(layout_, [&](auto layout) {
       const Place home = home_of<decltype(layout)>(geometry_, hash_of_(key).value);
       const std::uint64_t other = alternate_of(geometry_, home);
-      return Looks(home.fingerprint, home.phase, std::min(home.block, other),
+      return Looks(home.fingerprint, home.bucket_offset, std::min(home.block, other),
                    std::max(home.block, other));
     });
   }

@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Widths, MappedFilterTest, testing::ValuesIn(kFilterWidt
                            return std::to_string(instance.param) + "_bits";
                          });
 
-// A hundred places: in the header, in checksums, in lock bytes, spill marks and slots of blocks.
+// A hundred places: in the header, in checksums, in lock bytes, overflow marks and slots of blocks.
 std::vector<std::size_t> places() {
   constexpr std::size_t kChecksumsAt = format_tools::kHeader + kSmall * format_tools::kBlock;
   std::vector<std::size_t> all;

@@ -28,7 +28,7 @@ std::uint64_t taken_slots(const Filter& filter) {
   std::uint64_t taken = 0;
   for (std::uint64_t i = 0; i < state.view.geometry.blocks(); ++i) {
     const Block& block = state.view.blocks[i];
-    EXPECT_EQ(block.header() & ~kHeaderMark, 0u) << "block " << i;
+    EXPECT_EQ(block.header() & ~kHeaderOverflowMark, 0u) << "block " << i;
     taken += slots_of(filter.bits()) -
              static_cast<std::uint32_t>(std::popcount(state.kernels->free_slots(block)));
   }
@@ -70,7 +70,7 @@ void expect_exact(Filter filter, const std::vector<Hash>& hashes) {
 double second_probes(const Filter& filter) {
   const auto marks = marks_of(filter);
   const double sum = std::accumulate(marks.begin(), marks.end(), 0.0);
-  return sum / static_cast<double>(marks.size()) / kSpillClasses;
+  return sum / static_cast<double>(marks.size()) / kEvictionRanks;
 }
 
 class BulkBuild : public testing::TestWithParam<int> {};
@@ -235,7 +235,7 @@ TEST_P(BulkBuild, StoresTheMostCopiesOfOneKeyAlone) {
   }
 }
 
-// Hashes of one home, of few fingerprints, and of one phase: the keys of a block are far too many,
+// Hashes of one home, of few fingerprints, and of one bucket offset: the keys of a block are far too many,
 // and nobody else's are.
 TEST_P(BulkBuild, StandsCrowds) {
   const int bits = GetParam();

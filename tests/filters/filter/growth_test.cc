@@ -235,7 +235,7 @@ TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
   const auto clean_grown = bytes_of(grown(state));
   const auto clean_merged = merged_bytes();
   for (std::uint64_t b = 0; b < state.view.geometry.blocks(); ++b) {
-    std::memset(state.blocks()[b].bytes.data() + kMarkByte + 1, static_cast<int>(b + 1), 3);
+    std::memset(state.blocks()[b].bytes.data() + kOverflowMarkByte + 1, static_cast<int>(b + 1), 3);
   }
   EXPECT_EQ(bytes_of(full_copy(state)), clean);
   EXPECT_EQ(bytes_of(grown(state)), clean_grown);

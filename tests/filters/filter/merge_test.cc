@@ -87,7 +87,7 @@ TEST_P(MergeTest, UnionsAtManyLoads) {
         EXPECT_EQ(block_bytes(other), other_bytes);
         expect_union(into, one, two);
         const auto after = block_bytes(into);
-        for (std::size_t at = kMarkByte; at < after.size(); at += kBlockBytes) {
+        for (std::size_t at = kOverflowMarkByte; at < after.size(); at += kBlockBytes) {
           ASSERT_GE(after[at], std::max(before[at], other_bytes[at]));
         }
         // Every copy can be erased again, so all are where they can be found.

@@ -23,7 +23,7 @@ TEST(MapletLayout, KeepsEachFingerprintAndValueApart) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 1000; ++round) {
     Block block{};
-    std::memset(block.bytes.data() + kMarkByte, 0xa5, 4);
+    std::memset(block.bytes.data() + kOverflowMarkByte, 0xa5, 4);
     std::array<std::uint32_t, L::kSlots> fingerprints{};
     std::array<std::uint64_t, L::kSlots> values{};
     for (int step = 0; step < 30; ++step) {
@@ -45,7 +45,7 @@ TEST(MapletLayout, KeepsEachFingerprintAndValueApart) {
         ASSERT_EQ(L::value(block, s), values[s]);
       }
     }
-    for (std::size_t b = kMarkByte; b < kBlockBytes; ++b) ASSERT_EQ(block.bytes[b], 0xa5);
+    for (std::size_t b = kOverflowMarkByte; b < kBlockBytes; ++b) ASSERT_EQ(block.bytes[b], 0xa5);
   }
 }
 
@@ -74,7 +74,7 @@ Block random_block(std::mt19937_64& random, std::uint32_t percent) {
         random() % 2 == 0 ? 0x1234 : 1 + static_cast<std::uint32_t>(random() % 255);
     L::set(block, s, high | low, random() & L::kValueMask);
   }
-  if (random() % 2 == 0) block.raise_mark(static_cast<std::uint32_t>(random() % kSpillClasses));
+  if (random() % 2 == 0) block.raise_overflow_mark(static_cast<std::uint32_t>(random() % kEvictionRanks));
   return block;
 }
 
@@ -103,18 +103,18 @@ TEST(MapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
       const auto below = static_cast<std::uint32_t>(random() % 400);
       const auto between = [&](std::uint32_t low, std::uint32_t high) {
         return slots_where(block, [&](std::uint32_t f) {
-          return f != 0 && spill_class(f) >= low && spill_class(f) < high;
+          return f != 0 && eviction_rank(f) >= low && eviction_rank(f) < high;
         });
       };
-      ASSERT_EQ(kernels.of_classes(block, from, below), between(from, below));
-      Ranks ranks;
+      ASSERT_EQ(kernels.of_ranks(block, from, below), between(from, below));
+      EvictionOrder ranks;
       kernels.rank(block, ranks);
       ASSERT_EQ(ranks.free, free);
-      ASSERT_EQ(ranks.covered, between(0, block.mark()));
-      ASSERT_EQ(ranks.below, block.mark() + Ranks::kStep<L>);
-      ASSERT_EQ(ranks.next, between(block.mark(), ranks.below));
-      for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(ranks.phase<L>(s), 0u);
-      const Way way = kernels.find_free_way(block, {0, L::kAllSlots, 1, 0});
+      ASSERT_EQ(ranks.covered, between(0, block.overflow_mark()));
+      ASSERT_EQ(ranks.below, block.overflow_mark() + EvictionOrder::kStep<L>);
+      ASSERT_EQ(ranks.next, between(block.overflow_mark(), ranks.below));
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(ranks.bucket_offset<L>(s), 0u);
+      const EvictionPath way = kernels.find_path_to_free(block, {0, L::kAllSlots, 1, 0});
       ASSERT_EQ(static_cast<bool>(way), free != 0);
       if (way) {
         ASSERT_EQ(way.steps(), 1u);
@@ -143,7 +143,7 @@ TEST(MapletKernelsTest, SplitsByTheNextBit) {
           L::set(wanted[f >> (19 - growth) & 1], s, f, L::value(blocks[i], s));
         }
         for (std::size_t child = 0; child < 2; ++child) {
-          wanted[child].bytes[kMarkByte] = blocks[i].bytes[kMarkByte];
+          wanted[child].bytes[kOverflowMarkByte] = blocks[i].bytes[kOverflowMarkByte];
           ASSERT_EQ(children[2 * i + child].bytes, wanted[child].bytes);
         }
       }

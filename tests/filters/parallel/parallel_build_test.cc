@@ -32,7 +32,7 @@ void expect_built(const Filter& filter, std::span<const Key> keys) {
   EXPECT_EQ(filter.may_contain(keys, found), keys.size());
   const auto& state = FilterAccess::blocks(filter);
   for (std::uint64_t i = 0; i < state.view.geometry.blocks(); ++i) {
-    ASSERT_EQ(state.view.blocks[i].header() & ~kHeaderMark, 0u) << "block " << i;
+    ASSERT_EQ(state.view.blocks[i].header() & ~kHeaderOverflowMark, 0u) << "block " << i;
   }
   // The loader counts the fingerprints and checks that no mark, lock or version is impossible.
   const Filter loaded = Filter::load(to_bytes(filter));
