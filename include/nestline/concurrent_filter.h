@@ -24,7 +24,7 @@
 #include "nestline/export.h"
 #include "nestline/filter.h"
 #include "nestline/internal/answers.h"
-#include "nestline/internal/lookup_here.h"
+#include "nestline/internal/inline_lookup.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "nestline/internal/lookup_here.h"
+#include "nestline/internal/inline_lookup.h"
 #include "nestline/keys.h"
 
 namespace nestline { inline namespace v0_3 {

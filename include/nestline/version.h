@@ -6,8 +6,8 @@
 #define NESTLINE_VERSION_H_
 
 #define NESTLINE_VERSION_MAJOR 0
-#define NESTLINE_VERSION_MINOR 2
-#define NESTLINE_VERSION_PATCH 1
+#define NESTLINE_VERSION_MINOR 3
+#define NESTLINE_VERSION_PATCH 0
 
 /// One number that grows with the version: #if NESTLINE_VERSION >= 200 means 0.2.0 or later.
 #define NESTLINE_VERSION \

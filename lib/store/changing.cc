@@ -193,7 +193,8 @@ void Store::State::write(std::vector<Change> changes) {
       Overflow::Pairs& next_spare;
     } take{index(), next_index_.get(), spare, next_spare};
     reserve(changes.size());
-    Log::Batch batch(*log_, changes.size(), bytes, erases ? Log::For::erase : Log::For::change);
+    Log::Batch batch(*log_, changes.size(), bytes,
+                     erases ? Log::AppendPriority::erase : Log::AppendPriority::change);
     for (std::size_t i = 0; i < changes.size(); ++i) addresses[i] = log_->append(changes[i]);
     batch.commit();
     for (std::size_t i = 0; i < changes.size(); ++i) {

@@ -36,7 +36,7 @@ bool Store::State::copy_record(const Segment& segment, std::uint64_t offset, con
   const Change copy = {record.kind, record.hash, record.key, record.value,
                        value_digest(record.value, here.store_id)};
   reserve(1);
-  const std::uint64_t copied_to = log_->append(copy, Log::For::upkeep);
+  const std::uint64_t copied_to = log_->append(copy, Log::AppendPriority::upkeep);
   if (puts) settle(copy, copied_to, Located{address, {}, bytes_of(record)});
   return true;
 }

@@ -45,12 +45,12 @@ void Log::set_file_limit() {
 }
 
 // Puts leave room to erase and compact the largest file; erases what it takes to compact some file.
-std::uint64_t Log::kept_by(For what, const Disk::Room& room) const {
+std::uint64_t Log::kept_by(AppendPriority what, const Disk::Room& room) const {
   const std::uint64_t most = largest_file(room);
   const SegmentTable::List segments = table_.list();
   std::uint64_t largest = 0;
   for (const auto& segment : segments) largest = std::max(largest, segment->end());
-  if (what == For::change) return 2 * std::min(largest, most);
+  if (what == AppendPriority::change) return 2 * std::min(largest, most);
   std::uint64_t kept = most;
   for (const auto& segment : segments) {
     // The newest has its room yet, and small ones would give none.
@@ -62,7 +62,7 @@ std::uint64_t Log::kept_by(For what, const Disk::Room& room) const {
 }
 
 // With nothing free, a write may still find room, behind the end of a file or with its rights.
-void Log::look_for_room(std::uint64_t bytes, For what) {
+void Log::look_for_room(std::uint64_t bytes, AppendPriority what) {
   const Disk::Room room = disk_.room();
   const std::uint64_t kept = kept_by(what, room);
   const std::uint64_t rest = room.free - std::min(room.free, kept);
@@ -70,7 +70,7 @@ void Log::look_for_room(std::uint64_t bytes, For what) {
     throw_no_room(disk_.path_of(segment_name(newest_->header.number)), kept + bytes - room.free,
                   ENOSPC,
                   ", since " + std::to_string(kept) + " are kept for " +
-                      (what == For::erase ? "compacting" : "erasing and compacting"));
+                      (what == AppendPriority::erase ? "compacting" : "erasing and compacting"));
   }
   room_until_[static_cast<std::size_t>(what)] =
       appended_bytes_ + std::max(bytes, std::min(rest / 2, kMostUnchecked));
@@ -86,8 +86,9 @@ std::vector<std::uint64_t> Log::listed(std::span<const std::uint64_t> gone) cons
 }
 
 std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t number,
-                                        std::uint64_t least, std::uint64_t bytes, For what) {
-  if (table_.free_slots() <= (what == For::upkeep ? 0 : kSpareFiles)) {
+                                        std::uint64_t least, std::uint64_t bytes,
+                                        AppendPriority what) {
+  if (table_.free_slots() <= (what == AppendPriority::upkeep ? 0 : kSpareFiles)) {
     throw OutOfSlots();
   }
   const std::string list = encode_segment_list(listed({}));
@@ -120,7 +121,7 @@ void Log::go_on_in(std::shared_ptr<Segment> segment) {
   appended_bytes_ += first_offset_;
 }
 
-void Log::create(std::uint64_t number, std::uint64_t bytes, For what) {
+void Log::create(std::uint64_t number, std::uint64_t bytes, AppendPriority what) {
   const std::string name = segment_name(number);
   set_file_limit();
   if (half_made_) disk_.remove_if_there(name);
@@ -151,7 +152,7 @@ void Log::release_sealed() {
   if (!in_batch_) table_.release_before(newest_->header.number);
 }
 
-void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
+void Log::rewrite_tail(std::uint64_t proven, const std::function<void()>& copy) {
   const std::shared_ptr<Segment> old = newest_;
   const std::uint64_t number = old->header.number;
   const bool has_proof = proven != 0;  // else not even its first record: it is replaced
@@ -167,7 +168,7 @@ void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
     const std::uint64_t bytes = end - proven;
     std::shared_ptr<Segment> next =
         make_file(std::string(kNewEndName), has_proof ? number + 1 : number,
-                  std::max(file_limit_, old->header.limit), bytes, For::upkeep);
+                  std::max(file_limit_, old->header.limit), bytes, AppendPriority::upkeep);
     next->file->reserve(next->end() + bytes + kSyncMarkBytes + kSealBytes);
     if (needs_seal) {
       next_sequence_ = sequence;
@@ -197,7 +198,7 @@ void Log::renew_end(std::uint64_t proven, const std::function<void()>& copy) {
   }
   newest_->file->set_name(name);
   if (!store_faults::no_sync_of_renewal) syncs_.sync_folder(disk_);
-  if (has_proof) lay_again(*old, proven, 0);
+  if (has_proof) rewrite_range(*old, proven, 0);
   syncs_.begin(newest_, position(), next_sequence_);
   note_synced();
   release_sealed();
@@ -211,13 +212,13 @@ void Log::drop_new_end() noexcept {
 }
 
 // A loss of power in the middle may tear it, and old bytes too, if sectors are not written whole.
-void Log::renew_in_place(std::uint64_t proven) {
-  lay_again(*newest_, proven, 0);
+void Log::rewrite_in_place(std::uint64_t proven) {
+  rewrite_range(*newest_, proven, 0);
   syncs_.begin(newest_, position(), next_sequence_);
   note_synced();
 }
 
-void Log::lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence) {
+void Log::rewrite_range(Segment& segment, std::uint64_t from, std::uint64_t sequence) {
   const std::uint64_t number = segment.header.number;
   const std::unique_ptr<DiskFile> file = disk_.open(segment_name(number), Disk::Mode::write);
   std::vector<std::byte> piece;
@@ -267,9 +268,9 @@ std::uint64_t Log::seal() {
   return newest_->header.number;
 }
 
-void Log::make_room(std::uint64_t bytes, For what) {
+void Log::make_room(std::uint64_t bytes, AppendPriority what) {
   require_room(bytes, what);
-  if (newest_->is_spare && what != For::upkeep) {
+  if (newest_->is_spare && what != AppendPriority::upkeep) {
     if (table_.free_slots() < kSpareFiles) throw OutOfSlots();
     newest_->is_spare = false;
   }
@@ -303,10 +304,10 @@ void Log::append_mark() {
 
 bool Log::drop_checkpoint() { return disk_.remove_if_there(kCheckpointName); }
 
-std::uint64_t Log::append(const Change& change, For what) {
+std::uint64_t Log::append(const Change& change, AppendPriority what) {
   if (renewing_) return write(change);
   syncs_.require_sound();
-  if (what == For::change && is_erase(change.kind)) what = For::erase;
+  if (what == AppendPriority::change && is_erase(change.kind)) what = AppendPriority::erase;
   try {
     make_room(change.bytes(), what);
     if (in_batch_) return write(change);
@@ -315,7 +316,7 @@ std::uint64_t Log::append(const Change& change, For what) {
     syncs_.appended(position());
     return address;
   } catch (const std::system_error& error) {
-    if (what == For::change || !is_no_room(error) || syncs_.is_broken()) throw;
+    if (what == AppendPriority::change || !is_no_room(error) || syncs_.is_broken()) throw;
     if (!drop_checkpoint()) throw;
   }
   return append(change, what);
@@ -323,7 +324,8 @@ std::uint64_t Log::append(const Change& change, For what) {
 
 void Log::append_segments(std::span<const std::uint64_t> gone) {
   const std::string list = encode_segment_list(listed(gone));
-  (void)append({RecordKind::segments, 0, {}, list, value_digest(list, store_id_)}, For::upkeep);
+  (void)append({RecordKind::segments, 0, {}, list, value_digest(list, store_id_)},
+               AppendPriority::upkeep);
 }
 
 std::uint64_t Log::write(const Change& change) {

@@ -37,7 +37,7 @@ class Log {
  public:
   // What is appended. Changes leave to upkeep, which is opening and compaction, the last
   // kSpareFiles slots and their files till some are free. Each leaves disk room to those behind it.
-  enum class For : std::uint8_t { change, erase, upkeep };
+  enum class AppendPriority : std::uint8_t { change, erase, upkeep };
 
   Log(Disk& disk, SegmentTable& table, SyncQueue& syncs, std::uint64_t store_id,
       std::uint64_t limit)
@@ -51,19 +51,19 @@ class Log {
   // appends what counts. The new file is synced before it gets its name: it is there whole or not
   // at all. For opening. Without room throws std::system_error (is_no_room), with all as before in
   // the log. If newest() is another then, `copy` has been called, and the caller begins anew.
-  void renew_end(std::uint64_t proven, const std::function<void()>& copy);
-  void renew_in_place(std::uint64_t proven);  // then: lays it over itself
+  void rewrite_tail(std::uint64_t proven, const std::function<void()>& copy);
+  void rewrite_in_place(std::uint64_t proven);  // then: lays it over itself
   // Then, or at a later opening: lays the end of a file, from `from` on, over itself, and syncs it.
   // `sequence`: of the seal that it gets, if it is torn; else 0.
-  void lay_again(Segment& segment, std::uint64_t from, std::uint64_t sequence);
-  void create_first() { create(1, 0, For::upkeep); }
+  void rewrite_range(Segment& segment, std::uint64_t from, std::uint64_t sequence);
+  void create_first() { create(1, 0, AppendPriority::upkeep); }
   // Appends a record and returns its address. Of a batch, nobody waits for it before commit().
-  std::uint64_t append(const Change& change, For what = For::change);
+  std::uint64_t append(const Change& change, AppendPriority what = AppendPriority::change);
 
   // While one lives, what is appended is a batch, which counts after commit(); else it is cut off.
   class Batch {
    public:
-    Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what);
+    Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, AppendPriority what);
     ~Batch();
     Batch& operator=(Batch&&) = delete;
     void commit();
@@ -74,7 +74,7 @@ class Log {
     std::shared_ptr<Segment> segment_;
     std::uint64_t frame_ = 0;  // what the segment's counts were
     std::uint64_t tombstones_ = 0;
-    const For what_;
+    const AppendPriority what_;
     bool done_ = false;
   };
 
@@ -96,23 +96,25 @@ class Log {
 
  private:
   // Throws std::system_error if so many bytes more leave too little room.
-  void require_room(std::uint64_t bytes, For what) {
-    const std::uint64_t until =
-        what == For::upkeep ? ~std::uint64_t{0} : room_until_[static_cast<std::size_t>(what)];
+  void require_room(std::uint64_t bytes, AppendPriority what) {
+    const std::uint64_t until = what == AppendPriority::upkeep
+                                    ? ~std::uint64_t{0}
+                                    : room_until_[static_cast<std::size_t>(what)];
     if (appended_bytes_ + bytes > until) [[unlikely]]
       look_for_room(bytes, what);
   }
-  void look_for_room(std::uint64_t bytes, For what);
-  [[nodiscard]] std::uint64_t kept_by(For what, const Disk::Room& room) const;
+  void look_for_room(std::uint64_t bytes, AppendPriority what);
+  [[nodiscard]] std::uint64_t kept_by(AppendPriority what, const Disk::Room& room) const;
   void set_file_limit();
   void drop_new_end() noexcept;
-  void create(std::uint64_t number, std::uint64_t bytes, For what);  // with room for such a record
+  void create(std::uint64_t number, std::uint64_t bytes,
+              AppendPriority what);  // with room for such a record
   // The file `name` with header and list, not synced, of at least `least`. `bytes`: as above.
   std::shared_ptr<Segment> make_file(const std::string& name, std::uint64_t number,
-                                     std::uint64_t least, std::uint64_t bytes, For what);
+                                     std::uint64_t least, std::uint64_t bytes, AppendPriority what);
   void go_on_in(std::shared_ptr<Segment> segment);
   void release_sealed();
-  void make_room(std::uint64_t bytes, For what);
+  void make_room(std::uint64_t bytes, AppendPriority what);
   void append_mark();
   void write_seal();
   // Writes the record at the end of the newest segment, which has room.

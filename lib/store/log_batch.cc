@@ -2,7 +2,7 @@
 
 namespace nestline { inline namespace v0_3 {
 
-Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, For what)
+Log::Batch::Batch(Log& log, std::uint64_t changes, std::uint64_t bytes, AppendPriority what)
     : log_(log), what_(what) {
   log.syncs_.require_sound();
   const std::string value = encode_two_numbers({changes, bytes});

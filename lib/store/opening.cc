@@ -144,14 +144,14 @@ void Store::State::begin_to_write(Renewal renewal) {
     log_->resume(found.newest, found.position, found.position.sequence);
     if (!store_faults::no_sync_at_opening) syncs_.sync(*found.newest->file);
     for (const auto& [segment, from, sequence] : found.renewed) {
-      log_->lay_again(*segment, from, sequence);
+      log_->rewrite_range(*segment, from, sequence);
     }
     if (found.proven >= found.position.offset) {
       log_->note_synced();
     } else if (renewal == Renewal::in_place) {
-      log_->renew_in_place(found.proven);
+      log_->rewrite_in_place(found.proven);
     } else {
-      renew_end(*found.newest, found.proven);
+      rewrite_tail(*found.newest, found.proven);
     }
   }
   leftover_ = std::move(found.leftover);
@@ -161,7 +161,7 @@ void Store::State::begin_to_write(Renewal renewal) {
   replayed_records_.store(found.replayed_records);
 }
 
-void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
+void Store::State::rewrite_tail(const Segment& newest, std::uint64_t proven) {
   const std::uint64_t end = newest.end();
   std::uint64_t from = proven;
   if (from != 0 && !read_record(newest.from(from), newest.place(from))) {
@@ -183,10 +183,10 @@ void Store::State::renew_end(const Segment& newest, std::uint64_t proven) {
   };
   for (;;) {
     try {
-      return log_->renew_end(from, copy);
+      return log_->rewrite_tail(from, copy);
     } catch (const std::system_error& error) {
       if (!is_no_room(error) || log_->newest().get() != &newest) throw;
-      if (!log_->drop_checkpoint()) return log_->renew_in_place(from);
+      if (!log_->drop_checkpoint()) return log_->rewrite_in_place(from);
     }
   }
 }
@@ -197,15 +197,15 @@ void Store::State::open_for_reading() {
   constexpr int kMaxTries = 100;
   Recovered found;
   std::string damage;
-  Trust trust = Trust::checkpoint;
+  RecoverFrom trust = RecoverFrom::checkpoint;
   for (int tries = 1;; ++tries) {
     try {
       found = recover(*disk_, options_, lookup_, trust);
       break;
     } catch (const StoreError& error) {
       const bool is_same = damage == error.what();
-      if ((is_same && trust == Trust::log) || tries == kMaxTries) throw;
-      if (is_same) trust = Trust::log;
+      if ((is_same && trust == RecoverFrom::log) || tries == kMaxTries) throw;
+      if (is_same) trust = RecoverFrom::log;
       damage = is_same ? "" : error.what();
     } catch (const std::system_error& error) {
       // The writer has compacted a file away meanwhile.

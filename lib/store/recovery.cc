@@ -17,7 +17,7 @@ class Recovery {
       : disk_(disk), options_(options), lookup_(lookup) {}
 
   // `cut`: bytes that an earlier attempt has cut off.
-  Recovered run(Trust trust, std::uint64_t cut = 0) {
+  Recovered run(RecoverFrom trust, std::uint64_t cut = 0) {
     out_.cut_bytes = cut;
     // In this order: the files of the log that a checkpoint needs are older than it is.
     checkpoint_ = read_checkpoint(disk_);
@@ -31,7 +31,7 @@ class Recovery {
     if (!header) throw_damaged(disk_, numbers_.back(), 0, "the header is not valid");
     if (checkpoint_ && checkpoint_->head.store_id != header->store_id) checkpoint_.reset();
     if (checkpoint_) proof_ = checkpoint_->head.position;
-    if (trust == Trust::log || !begin_with_checkpoint(header->store_id)) {
+    if (trust == RecoverFrom::log || !begin_with_checkpoint(header->store_id)) {
       begin_with_nothing(*header);
     }
     content_ = out_.content.get();
@@ -422,18 +422,19 @@ class Recovery {
 
 }  // namespace
 
-Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup, Trust trust) {
+Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup,
+                  RecoverFrom trust) {
   std::uint64_t cut = 0;
   {
     Recovery recovery(disk, options, lookup);
     try {
       return recovery.run(trust);
     } catch (const StoreError&) {
-      if (trust == Trust::log || options.read_only) throw;
+      if (trust == RecoverFrom::log || options.read_only) throw;
       cut = recovery.cut_bytes();
     }
   }
-  return Recovery(disk, options, lookup).run(Trust::log, cut);
+  return Recovery(disk, options, lookup).run(RecoverFrom::log, cut);
 }
 
 Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, Content& content,

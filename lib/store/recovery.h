@@ -5,7 +5,7 @@
 // What lies behind the last such proof may be lost though it can be read: when a sync fails, the
 // system keeps what it could not write in memory, and calls the next sync a success. So opening for
 // writing writes that part anew, in a new segment, and ends it with a sync mark that names the
-// segment before (Log::renew_end). If it is torn there, it is read from the new one; then it is
+// segment before (Log::rewrite_tail). If it is torn there, it is read from the new one; then it is
 // laid over the old bytes, so that the new segment may be compacted away. Where there is no room
 // for that segment, its name or its sync, the part is laid over itself alone.
 //
@@ -40,14 +40,14 @@ struct Recovered {
 };
 
 // What makes the index. The log alone decides what is damage; the checkpoint's position counts too.
-enum class Trust : std::uint8_t { checkpoint, log };
+enum class RecoverFrom : std::uint8_t { checkpoint, log };
 
 // Reads the store. Unless options.read_only, cuts off a torn end, and the caller, who has the lock,
 // syncs `newest`: also a cut that it finds done may not be on disk. Damage with the checkpoint is
 // read again without it. A store that only reads stops before a torn end, which may be being
 // written; its caller looks at damage again (a writer may work), then without the checkpoint.
 Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup,
-                  Trust trust = Trust::checkpoint);
+                  RecoverFrom trust = RecoverFrom::checkpoint);
 
 // Reads on from `position` behind what `content` has of the log that another process writes. It
 // stops before a record that is not valid, which may be being written, and before a batch without

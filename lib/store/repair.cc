@@ -178,14 +178,14 @@ class Repair {
       const Change change = {record.kind, record.hash, record.key, record.value, digest};
       if (is_put(record.kind)) {
         if (!index.contains(record.hash, address)) return;
-        (void)index.replace(record.hash, address, log.append(change, Log::For::upkeep));
+        (void)index.replace(record.hash, address, log.append(change, Log::AppendPriority::upkeep));
         return;
       }
       const bool is_live = [&] {
         const ReadSection section;
         return Lookup(disk_, true).find(content, index, hashed_key(record)).record.has_value();
       }();
-      if (!is_live) (void)log.append(change, Log::For::upkeep);
+      if (!is_live) (void)log.append(change, Log::AppendPriority::upkeep);
     });
   }
 

@@ -54,11 +54,11 @@ struct Store::State {
 
  private:
   void open_for_writing();
-  // Where the end of the log goes that nothing proves to be on disk (Log::renew_end).
+  // Where the end of the log goes that nothing proves to be on disk (Log::rewrite_tail).
   enum class Renewal : std::uint8_t { anew, in_place };
   void begin_to_write(Renewal renewal);  // the same once more, should the first have found no room
-  // Writes anew what lies behind `proven` in the newest file (Log::renew_end).
-  void renew_end(const Segment& newest, std::uint64_t proven);
+  // Writes anew what lies behind `proven` in the newest file (Log::rewrite_tail).
+  void rewrite_tail(const Segment& newest, std::uint64_t proven);
   void open_for_reading();
   void require_writable() const;
   [[nodiscard]] Content& content() const { return *content_.load(std::memory_order_acquire); }

@@ -1,9 +1,9 @@
 // An exact model of a filter, and a wrapper that holds both and compares after every call.
 //
-// A filter cannot tell two keys apart that have the same fingerprint and bucket offset and whose homes are
-// equal, or each other's alternates. The model knows these classes, so it knows every answer up to
-// them, false positives included: with `home` keys of the key's class at its home and `away` keys
-// of it at the alternate,
+// A filter cannot tell two keys apart that have the same fingerprint and bucket offset and whose
+// homes are equal, or each other's alternates. The model knows these classes, so it knows every
+// answer up to them, false positives included: with `home` keys of the key's class at its home and
+// `away` keys of it at the alternate,
 //
 //   may_contain is true if home > 0, false if home + away == 0
 //   count is between home and home + away
@@ -171,7 +171,8 @@ class CheckedFilter {
           const std::uint64_t bucket = L::bucket(fingerprint, L::bucket_offset_at(fingerprint, s));
           EXPECT_NE(bucket & slot_bit, 0u);
         }
-        for (std::size_t i = kOverflowMarkByte + 1; i < kBlockBytes; ++i) EXPECT_EQ(block.bytes[i], 0);
+        for (std::size_t i = kOverflowMarkByte + 1; i < kBlockBytes; ++i)
+          EXPECT_EQ(block.bytes[i], 0);
       }
     });
     EXPECT_EQ(taken, size_);

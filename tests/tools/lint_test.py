@@ -117,7 +117,7 @@ class LintTest(unittest.TestCase):
                            "int a;\n" * 751, 751)
 
     def test_guards(self):
-        text = "the include guard should be NESTLINE_LIB_PLACE_B_H_"
+        text = "the include guard should be NESTLINE_LIB_ENGINE_PLACE_B_H_"
         self.expect_breach(text, "lib/engine/place/b.h", "#pragma once\n")
         self.expect_breach(text, "lib/engine/place/b.h", guarded("lib/engine/place/c.h"))
         self.expect_breach("the include guard should be NESTLINE_KEYS_H_",
@@ -125,11 +125,11 @@ class LintTest(unittest.TestCase):
                            guarded("lib/include/keys.h"))
 
     def test_namespaces(self):
-        text = "this should begin with namespace nestline::inline v0_3"
-        self.expect_breach(text, "lib/engine/place/b.cc", "namespace nestline {\n}\n")
-        self.expect_breach(text, "lib/engine/place/b.cc", "namespace nestline { inline namespace v0_3 {\n}\n")
-        for good in ("nestline::inline v0_3", "nestline::inline v0_3::internal"):
-            self.expect_clean("lib/engine/place/b.cc", f"namespace {good} {{\n}}\n")
+        text = "this should begin with namespace nestline { inline namespace v0_3 {"
+        for bad in ("nestline {\n}", "nestline::inline v0_3 {\n}", "nestline { inline namespace v0_2 {\n}}"):
+            self.expect_breach(text, "lib/engine/place/b.cc", f"namespace {bad}\n")
+        for good in ("{\n}}", "{ namespace internal {\n}}}"):
+            self.expect_clean("lib/engine/place/b.cc", f"namespace nestline {{ inline namespace v0_3 {good}\n")
         self.expect_clean("tests/engine/place/b.cc", "namespace nestline {\n}\n")
 
     def test_rooms(self):

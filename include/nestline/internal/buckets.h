@@ -46,7 +46,8 @@ struct ComputedBuckets {
     return scale16(rest >> (16 - kBits) & 0xffff, kSlotsPerSegment);
   }
   // The candidate slot in `lane`.
-  NESTLINE_HERE static constexpr std::uint32_t slot(std::uint32_t fingerprint, std::uint32_t bucket_offset,
+  NESTLINE_HERE static constexpr std::uint32_t slot(std::uint32_t fingerprint,
+                                                    std::uint32_t bucket_offset,
                                                     std::uint32_t lane) {
     const std::uint32_t q = bucket_offset + rotation(fingerprint, lane, kSlotsPerSegment);
     return lane * kSlotsPerSegment + (q < kSlotsPerSegment ? q : q - kSlotsPerSegment);
@@ -90,7 +91,8 @@ struct ComputedBuckets {
 // For each lane, each fingerprint's bucket with the lane's first slot (lane 0: at bucket offset 0).
 template <class Computed>
 inline constexpr auto kUnturned = [] {
-  std::array<std::array<std::uint64_t, std::size_t{1} << Computed::kBits>, Computed::kChoices> all{};
+  std::array<std::array<std::uint64_t, std::size_t{1} << Computed::kBits>, Computed::kChoices>
+      all{};
   for (std::uint32_t lane = 0; lane < Computed::kChoices; ++lane) {
     std::uint32_t f = 0;
     for (std::uint64_t& bucket : all[lane]) bucket = Computed::bucket_with(f++, lane, 0);
@@ -155,8 +157,8 @@ inline constexpr auto kAtPhase0 = [] {
   return all;
 }();
 
-// The same for 9, 10 and 12 bits, with tables of 4, 8 and 16 KiB. At bucket offset 0 the first slot is in
-// every bucket.
+// The same for 9, 10 and 12 bits, with tables of 4, 8 and 16 KiB. At bucket offset 0 the first slot
+// is in every bucket.
 template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
 struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
   using Computed = ComputedBuckets<kWidth, kLaneCount, kLaneSlots>;

@@ -73,7 +73,8 @@ struct Geometry {
   [[nodiscard]] NESTLINE_HERE std::uint64_t blocks() const { return base_blocks << growth; }
 };
 
-// A hash's home block, and the 32 bits below the base from which its fingerprint and bucket offset come.
+// A hash's home block, and the 32 bits below the base from which its fingerprint and bucket offset
+// come.
 struct Home {
   std::uint64_t block;
   std::uint32_t rest;

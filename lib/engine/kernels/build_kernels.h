@@ -32,13 +32,14 @@ struct alignas(64) UnpackedBlock {
   }
 };
 
-// A key as one number: block << 20 | bucket offset << 16 | fingerprint. The lowest 20 bits are its pair.
+// A key as one number: block << 20 | bucket offset << 16 | fingerprint. The lowest 20 bits are its
+// pair.
 constexpr std::uint64_t located(std::uint64_t block, std::uint32_t pair) {
   return block << 20 | pair;
 }
 inline constexpr std::uint32_t kPairMask = (1u << 20) - 1;
 static_assert(kMaxBlocks <= std::uint64_t{1} << 40);
-// Newcomers that `settle` takes for a block at most.
+// Newcomers that `place_bulk` takes for a block at most.
 inline constexpr std::size_t kMaxBulkPlaced = 64;
 
 // A block and its newcomers. Kernels read and write whole vectors, so beyond the last one.
@@ -65,22 +66,24 @@ struct BuildKernels {
   // Which of these 64 residents have at most this eviction rank, as bits.
   std::uint64_t (*at_most)(const Resident* residents, std::uint32_t eviction_rank) noexcept;
   // Gives each of up to kMaxLocated keys the lowest free slot of its bucket at home. free[b] are
-  // the free slots of block b, as bits: they are not taken from the blocks. Writes the late keys,
-  // for whom no slot is free, to `late`, located; returns how many there are. `late` has room for
-  // all. In the header of a late key's block, lock and version mean nothing afterwards.
+  // the free slots of block b, as bits: they are not taken from the blocks. Writes the deferred
+  // keys, for whom no slot is free, to `deferred`, located; returns how many there are. `deferred`
+  // has room for all. In the header of a deferred key's block, lock and version mean nothing
+  // afterwards.
   std::size_t (*place_keys)(const BlocksView& view, Block* blocks, const std::uint64_t* keys,
                             std::size_t count, InputKind input, std::uint64_t* free,
-                            std::uint64_t* late) noexcept;
+                            std::uint64_t* deferred) noexcept;
   // The same for any number of keys, each a pair with a block's number above, of which only the
   // bits of `mask` count. Reads whole vectors.
   std::size_t (*place_pairs)(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
-                             Block* blocks, std::uint64_t* free, std::uint32_t* late) noexcept;
-  // Gives each newcomer a slot of its bucket, by paths where necessary; reports those without a path.
-  void (*settle)(BulkPlacement& block) noexcept;
+                             Block* blocks, std::uint64_t* free, std::uint32_t* deferred) noexcept;
+  // Gives each newcomer a slot of its bucket, by paths where necessary; reports those without a
+  // path.
+  void (*place_bulk)(BulkPlacement& block) noexcept;
   // Stores one newcomer, by the shortest path from its bucket to one of `goals`; false, nothing
   // being changed, if there is none. Residents of goals are overwritten.
   bool (*place_by_search)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
-                     std::uint64_t goals) noexcept;
+                          std::uint64_t goals) noexcept;
   // From and to the form in which blocks are stored. `pack` sets lock and version to 0.
   void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;

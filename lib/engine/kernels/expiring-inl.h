@@ -11,7 +11,7 @@
 
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/match-inl.h"
-#include "lib/engine/kernels/ways-inl.h"
+#include "lib/engine/kernels/paths-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE { namespace expiring {

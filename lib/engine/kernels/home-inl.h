@@ -19,7 +19,8 @@ template <class L>
 HWY_INLINE std::uint64_t bucket_of(std::uint32_t fingerprint, std::uint32_t bucket_offset) {
 #if HWY_ARCH_X86 && HWY_TARGET <= HWY_AVX2
   if constexpr (L::kIsComputed) {
-    constexpr std::size_t kFirst = L::kChoices - 4;  // lane 0 is not rotated: its bit is the bucket offset's
+    constexpr std::size_t kFirst =
+        L::kChoices - 4;  // lane 0 is not rotated: its bit is the bucket offset's
     static_assert(kFirst <= 1);
     alignas(16) static constexpr std::uint16_t kMultipliers[8] = {
         kRotationMultiplier[kFirst], kRotationMultiplier[kFirst + 1],

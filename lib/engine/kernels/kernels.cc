@@ -6,9 +6,9 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "lib/engine/kernels/bulk_place-inl.h"
 #include "lib/engine/kernels/first_tries-inl.h"
 #include "lib/engine/kernels/maplet-inl.h"
-#include "lib/engine/kernels/settle-inl.h"
 #include "lib/engine/kernels/split-inl.h"
 #include "lib/engine/kernels/tables-inl.h"
 
@@ -33,14 +33,14 @@ constexpr FilterKernels filter_kernels() {
 
 template <class L>
 constexpr BuildKernels build_kernels() {
-  return {L::kSlots,      L::kMaxCopies, locate_pairs<L>, complete<L>, at_most, place_keys<L>,
-          place_pairs<L>, settle<L>,     place_by_search<L>,   unpack<L>,   pack<L>};
+  return {L::kSlots,      L::kMaxCopies, locate_pairs<L>,    complete<L>, at_most, place_keys<L>,
+          place_pairs<L>, place_bulk<L>, place_by_search<L>, unpack<L>,   pack<L>};
 }
 
 constexpr MapletKernels maplet_kernels() {
   using maplet::L;
-  return {{HWY_TARGET, L::kNumber, match<L>, free_slots<L>, rank_by_slots<L>,
-           of_ranks_by_slots<L>, maplet::find_path, maplet::find_path_to_free, leavers<L>},
+  return {{HWY_TARGET, L::kNumber, match<L>, free_slots<L>, rank_by_slots<L>, of_ranks_by_slots<L>,
+           maplet::find_path, maplet::find_path_to_free, candidates<L>},
           maplet::find,
           maplet::locate,
           maplet::find_batch,

@@ -1,6 +1,6 @@
 // The vectorized work, behind tables of function pointers: one of each kind per target and layout.
 //
-//   TableKernels      one block, paths and leavers: what Table needs, of every layout
+//   TableKernels      one block, paths and candidates: what Table needs, of every layout
 //     LookupKernels   lookups beside writers and what batches need: of filters and expiring filters
 //       FilterKernels, ExpiringKernels
 //     MapletKernels
@@ -16,7 +16,7 @@
 #include <cassert>
 #include <vector>
 
-#include "lib/engine/kernels/ways.h"
+#include "lib/engine/kernels/paths.h"
 #include "lib/engine/place/locking.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -66,26 +66,27 @@ struct TableKernels {
   void (*rank)(const Block& block, EvictionOrder& ranks) noexcept;
   // The slots whose residents have eviction ranks from `from` on and below `below`, as bits.
   std::uint64_t (*of_ranks)(const Block& block, std::uint32_t from, std::uint32_t below) noexcept;
-  // The shortest path from a bucket to a slot of `goals`, or no path. Residents of goal slots do not
-  // move, and a path has no free slot but its last. `ranks`: the block's.
+  // The shortest path from a bucket to a slot of `goals`, or no path. Residents of goal slots do
+  // not move, and a path has no free slot but its last. `ranks`: the block's.
   EvictionPath (*find_path)(const Block& block, const EvictionOrder& ranks, std::uint64_t bucket,
-                  std::uint64_t goals) noexcept;
+                            std::uint64_t goals) noexcept;
   // The same to a free slot, for a place whose bucket need not be filled in.
   EvictionPath (*find_path_to_free)(const Block& block, const Place& place) noexcept;
   // Adds the residents of these slots to the candidates, of which one, a newcomer whose target is
   // known, may be there. Open is one that has another block, with a free slot in its bucket; or
   // with a free slot, and no mark or a resident that could move there. Beside writers a hint.
-  void (*leavers)(const EvictionContext& from, std::uint64_t slots, EvictionCandidates& leavers) noexcept;
+  void (*candidates)(const EvictionContext& from, std::uint64_t slots,
+                     EvictionCandidates& candidates) noexcept;
 };
 
 struct LookupKernels : TableKernels {
   // The lookups beside writers, by steps R1 to R3 of locking.h.
   bool (*contains_concurrent)(const BlocksView& view, const LookupFallback& second,
-                          std::uint64_t hash) noexcept;
+                              std::uint64_t hash) noexcept;
   // A key with its bit in `undecided` has none in `bitmap`. True if any key is undecided.
   bool (*contains_batch_concurrent)(const BlocksView& view, const std::uint64_t* keys,
-                                std::size_t count, InputKind input, std::uint64_t* bitmap,
-                                std::uint64_t* undecided) noexcept;
+                                    std::size_t count, InputKind input, std::uint64_t* bitmap,
+                                    std::uint64_t* undecided) noexcept;
   // Answers of a batch as bytes, 1 or 0, or as the numbers of the keys found: first + i, or
   // selection[i] if given, whose memory `positions`, of `count`, may be. Return how many there are.
   std::size_t (*bits_to_bytes)(const std::uint64_t* bitmap, std::size_t count,
@@ -114,7 +115,8 @@ struct Concurrent {
 struct FirstTries {
   // Stores the key with this hash if there is a path to a free slot of its home.
   bool (*store)(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept;
-  // The same for each place in turn, up to the first that has no path; returns how many were stored.
+  // The same for each place in turn, up to the first that has no path; returns how many were
+  // stored.
   std::size_t (*store_batch)(const Block* blocks, const Place* places, std::size_t count) noexcept;
   // Clears a copy of the key with this hash at home, if there is one.
   bool (*erase)(const Block* blocks, const Geometry& geometry, std::uint64_t hash) noexcept;
@@ -153,7 +155,8 @@ unsigned count_copies(const TableKernels& kernels, const Geometry& geometry, con
   const Block& first = block(home.block);
   const auto found = static_cast<unsigned>(std::popcount(kernels.copies(first, home)));
   Place away;
-  if ((any && found != 0) || !may_be_away(geometry, first.overflow_mark(), home, away)) return found;
+  if ((any && found != 0) || !may_be_away(geometry, first.overflow_mark(), home, away))
+    return found;
   return found + static_cast<unsigned>(std::popcount(kernels.copies(block(away.block), away)));
 }
 

@@ -3,7 +3,7 @@
 //
 //   group i + 2   locate: hash, block, bucket bits of all its keys, in vectors
 //   group i       probe: the home block; beside it the prefetch of one key of group i + 2
-//   group i - 1   settle: results become bits. The few keys that may be away, by their homes'
+//   group i - 1   resolve: results become bits. The few keys that may be away, by their homes'
 //                 marks, go on a list, and their alternates are prefetched.
 //   the list      second probe: of one list while the next one fills. Lists of many groups make
 //                 long loops, whose ends are mispredicted seldom.
@@ -218,9 +218,9 @@ class Lookups {
       } else {
         probe_homes<L, kBeside, Reach::none>(view_, group, kGroup, nullptr);
       }
-      if (g > 0) settle(g - 1);
+      if (g > 0) resolve(g - 1);
     }
-    if (groups > 0) settle(groups - 1);
+    if (groups > 0) resolve(groups - 1);
     second_probe(lists_[at_ ^ 1]);
     second_probe(lists_[at_]);
     return any_undecided_ != 0;
@@ -228,7 +228,7 @@ class Lookups {
 
  private:
   static constexpr std::size_t kAhead = 2;  // groups between locating and probing
-  static constexpr std::size_t kRing = 4;   // those, the probed group and the one to settle
+  static constexpr std::size_t kRing = 4;   // those, the probed group and the one to resolve
 
   HWY_INLINE std::size_t size_of(std::size_t g) const {
     return g * kGroup < count_ ? std::min(kGroup, count_ - g * kGroup) : 0;
@@ -238,7 +238,7 @@ class Lookups {
     if (size != 0) locate<L>(view_, keys_ + g * kGroup, size, input_, ring_[g % kRing]);
   }
 
-  HWY_INLINE void settle(std::size_t g) {
+  HWY_INLINE void resolve(std::size_t g) {
     const ProbeGroup& group = ring_[g % kRing];
     const std::size_t size = size_of(g);
     const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - size);
@@ -334,8 +334,8 @@ void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size
 
 template <class L>
 bool contains_batch_concurrent(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                           InputKind input, std::uint64_t* bitmap,
-                           std::uint64_t* undecided) noexcept {
+                               InputKind input, std::uint64_t* bitmap,
+                               std::uint64_t* undecided) noexcept {
   return Lookups<L, true>(view, keys, count, input, bitmap, undecided).run();
 }
 
@@ -399,14 +399,15 @@ HWY_NOINLINE bool contains_away_beside(const BlocksView& view, const LookupFallb
 
 template <class L>
 bool contains_concurrent(const BlocksView& view, const LookupFallback& second,
-                     std::uint64_t hash) noexcept {
+                         std::uint64_t hash) noexcept {
   const Place place = home_of_key<L>(view.geometry, hash);
   const Block& home = view.blocks[place.block];
   const std::uint32_t header = home.header();
   const std::uint64_t matches = match_live<L>(view, home, place.fingerprint, place.bucket);
   NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
   const std::uint32_t unsteady = changes(home, header);
-  if (HWY_UNLIKELY(unsteady != 0 || eviction_rank(place.fingerprint) < (header & kHeaderOverflowMark))) {
+  if (HWY_UNLIKELY(unsteady != 0 ||
+                   eviction_rank(place.fingerprint) < (header & kHeaderOverflowMark))) {
     // Without a match something forbids a no; a match in two parts has to be steady too.
     if (unsteady != 0 && (kHasSecondParts<L> || matches == 0)) return second.look(second, hash);
     if (matches == 0) return contains_away_beside<L>(view, second, hash, header);

@@ -21,7 +21,8 @@ HWY_INLINE std::uint64_t free_in(const Block& block) {
   return match_first_bytes<L>(block, 0) & L::kAllSlots;
 }
 
-inline EvictionPath find_path(const Block&, const EvictionOrder&, std::uint64_t, std::uint64_t goals) noexcept {
+inline EvictionPath find_path(const Block&, const EvictionOrder&, std::uint64_t,
+                              std::uint64_t goals) noexcept {
   return EvictionPath(first_slot(goals));
 }
 

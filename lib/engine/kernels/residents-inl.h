@@ -1,5 +1,6 @@
 // Per-target: the residents of a block: which would leave it first, and which could move where.
-// Indices and bucket offsets are at most 15: up to 12 bits all residents are one vector of 64 bytes.
+// Indices and bucket offsets are at most 15: up to 12 bits all residents are one vector of 64
+// bytes.
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_
 #undef NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_
@@ -16,7 +17,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // One slot after the other: for maplets too.
 template <class L>
 std::uint64_t of_ranks_by_slots(const Block& shared, std::uint32_t from,
-                                  std::uint32_t below) noexcept {
+                                std::uint32_t below) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   std::uint64_t slots = 0;
@@ -32,8 +33,10 @@ void rank_by_slots(const Block& shared, EvictionOrder& ranks) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    const auto bucket_offset = static_cast<EvictionOrder::BucketOffset<L>>(L::bucket_offset_at(L::get(block, s), s));
-    std::memcpy(ranks.bucket_offsets + s * sizeof(bucket_offset), &bucket_offset, sizeof(bucket_offset));
+    const auto bucket_offset =
+        static_cast<EvictionOrder::BucketOffset<L>>(L::bucket_offset_at(L::get(block, s), s));
+    std::memcpy(ranks.bucket_offsets + s * sizeof(bucket_offset), &bucket_offset,
+                sizeof(bucket_offset));
   }
   const std::uint32_t mark = block.overflow_mark();
   ranks.below = mark + EvictionOrder::kStep<L>;
@@ -123,7 +126,8 @@ class ResidentLanes {
     if constexpr (!kBytes) {
       hn::StoreInterleaved2(low, bucket_offsets(s), d, to);
     } else if constexpr (kHighParts) {
-      hn::StoreInterleaved4(low, hn::Load(d, high_parts_ + s), bucket_offsets(s), hn::Zero(d), d, to);
+      hn::StoreInterleaved4(low, hn::Load(d, high_parts_ + s), bucket_offsets(s), hn::Zero(d), d,
+                            to);
     } else {
       hn::StoreInterleaved4(low, hn::Zero(d), bucket_offsets(s), hn::Zero(d), d, to);
     }
@@ -277,7 +281,8 @@ void rank(const Block& shared, EvictionOrder& ranks) noexcept {
 template <class L>
 class MoveMasks {
  public:
-  explicit HWY_INLINE MoveMasks(const Block& block) : lanes_(block), bucket_offsets_(own_bucket_offsets_) {
+  explicit HWY_INLINE MoveMasks(const Block& block)
+      : lanes_(block), bucket_offsets_(own_bucket_offsets_) {
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(D())) {
       hn::Store(lanes_.bucket_offsets(s), D(), own_bucket_offsets_ + s);
     }
@@ -294,7 +299,8 @@ class MoveMasks {
     const auto index = hn::Set(d, static_cast<T>(e - lane * L::kSlotsPerSegment));
     std::uint64_t slots = 0;
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-      const auto indices = lanes_.indices(s, hn::Load(d, bucket_offsets_ + s), kRotationMultiplier[lane]);
+      const auto indices =
+          lanes_.indices(s, hn::Load(d, bucket_offsets_ + s), kRotationMultiplier[lane]);
       slots |= bits_of(d, hn::Eq(indices, index)) << s;
     }
     return slots;

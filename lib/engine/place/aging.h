@@ -31,7 +31,8 @@
 //
 // Marks that fall
 //   A spill raises home's mark and home's next mark, both under home's lock.
-//   M1  Every kOverflowMarkTicks ticks or more, the sweep also exchanges: it locks each block, makes its
+//   M1  Every kOverflowMarkTicks ticks or more, the sweep also exchanges: it locks each block,
+//   makes its
 //       mark its next mark, and that 0.
 //   M2  An insert that renews a key in its alternate raises home's next mark, with both locked.
 //
@@ -94,20 +95,20 @@ constexpr std::uint32_t ticks_left(std::uint32_t death, std::uint64_t tick) {
 }
 
 inline std::uint8_t& next_overflow_mark(const Block* blocks, const Geometry& geometry,
-                                std::uint64_t block) {
+                                        std::uint64_t block) {
   return const_cast<Block*>(blocks + geometry.blocks())->bytes.data()[block];
 }
 // Makes a block's next mark cover the rank; only for the thread that holds the block.
-inline void raise_next_overflow_mark(const Block* blocks, const Geometry& geometry, std::uint64_t block,
-                             std::uint32_t eviction_rank) {
+inline void raise_next_overflow_mark(const Block* blocks, const Geometry& geometry,
+                                     std::uint64_t block, std::uint32_t eviction_rank) {
   std::uint8_t& young = next_overflow_mark(blocks, geometry, block);
   if (young <= eviction_rank) store_shared(young, static_cast<std::uint8_t>(eviction_rank + 1));
 }
 
 // What a spill from a block that is held does to its marks.
 template <class L, class BlockLock>
-void raise_overflow_marks(BlockLock& hold, const Block* blocks, const Geometry& geometry, std::uint64_t block,
-                 std::uint32_t eviction_rank) {
+void raise_overflow_marks(BlockLock& hold, const Block* blocks, const Geometry& geometry,
+                          std::uint64_t block, std::uint32_t eviction_rank) {
   hold.change(block).raise_overflow_mark(eviction_rank);
   if constexpr (L::kExpires) raise_next_overflow_mark(blocks, geometry, block, eviction_rank);
 }

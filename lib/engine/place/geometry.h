@@ -3,8 +3,9 @@
 // Of base_blocks * 2^growth blocks, block = base * 2^growth + child: the base from the hash, the
 // child from the highest `growth` bits of the fingerprint. So when the filter doubles, block b
 // splits into 2b and 2b + 1 by the fingerprints' next bit; no key is hashed again. The alternate of
-// a base is (H - base) mod base_blocks, with H from (fingerprint, bucket offset): its own inverse for any
-// number of bases; the child stays the same. A key whose alternate is the block itself has none.
+// a base is (H - base) mod base_blocks, with H from (fingerprint, bucket offset): its own inverse
+// for any number of bases; the child stays the same. A key whose alternate is the block itself has
+// none.
 #ifndef NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
 #define NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
 

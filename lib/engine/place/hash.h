@@ -11,7 +11,7 @@
 //
 //   h * base_blocks, 128 bits:   | base: the high 64 bits | rest: the next 32 bits | unused |
 //   rest:                        | fingerprint: the high 8 to 16 bits, low byte never 0     |
-//                                | bucket offset: the 16 bits below, scaled onto [0, R)             |
+//                                | bucket offset: the 16 bits below, scaled onto [0, R) |
 //
 // The rest is where in its base's share of all hashes h is, so it is independent of the base, and
 // the highest bits of h decide both: the lowest ones need not be mixed. Up to 2^32 bases 32 bits of
@@ -19,15 +19,15 @@
 // byte of 0 becomes 1, so 1 is twice as frequent: that raises the false-positive rate by 0.4 % of
 // itself.
 //
-// (fingerprint, bucket offset) alone determines the rotations, the eviction rank and the alternate block:
-// what is stored is enough to move it. Rotations are 16-bit products scaled to [0, R): two
+// (fingerprint, bucket offset) alone determines the rotations, the eviction rank and the alternate
+// block: what is stored is enough to move it. Rotations are 16-bit products scaled to [0, R): two
 // instructions for a vector. Their multipliers come from a search over 6000 random sets for the
 // fewest pairs of fingerprints that share 3 or 4 of their 4 slots; in this set no two of the 255
 // 8-bit fingerprints share all four, of the 510 of 9 bits two do, and 92 pairs of the 1020 of 10
 // bits (by chance 59 and 301 pairs would).
 //
-// The eviction rank is the fingerprint's low byte less 1: whoever leaves a full block is found by one
-// minimum over its bytes, and a lookup compares the low byte with the mark.
+// The eviction rank is the fingerprint's low byte less 1: whoever leaves a full block is found by
+// one minimum over its bytes, and a lookup compares the low byte with the mark.
 #ifndef NESTLINE_LIB_ENGINE_PLACE_HASH_H_
 #define NESTLINE_LIB_ENGINE_PLACE_HASH_H_
 
@@ -69,11 +69,13 @@ NESTLINE_INLINE constexpr std::uint32_t eviction_rank(std::uint32_t fingerprint)
   return (fingerprint & 0xff) - 1;
 }
 
-// A 64-bit hash of (fingerprint, bucket offset): home and alternate add up to it, scaled onto the bases.
+// A 64-bit hash of (fingerprint, bucket offset): home and alternate add up to it, scaled onto the
+// bases.
 inline constexpr std::uint64_t kPairMultiplier1 = 0x93f632e505cee36fu;
 inline constexpr std::uint64_t kPairMultiplier2 = 0x5494fc2a78752677u;
 
-NESTLINE_INLINE constexpr std::uint64_t pair_hash(std::uint32_t fingerprint, std::uint32_t bucket_offset) {
+NESTLINE_INLINE constexpr std::uint64_t pair_hash(std::uint32_t fingerprint,
+                                                  std::uint32_t bucket_offset) {
   std::uint64_t x = (std::uint64_t{fingerprint} << 4 | bucket_offset) * kPairMultiplier1;
   x ^= x >> 32;
   return x * kPairMultiplier2;

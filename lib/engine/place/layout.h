@@ -28,8 +28,8 @@
 // from which on it counts as absent, mod 16; 0 if free. At 8 bits deaths lie where the high nibbles
 // of 12 bit do, at 12 in the highest bits of the halfword.
 //
-// Bytes 60..63, the header, are one little-endian 32-bit word: overflow mark (bits 0..7), writer lock
-// (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
+// Bytes 60..63, the header, are one little-endian 32-bit word: overflow mark (bits 0..7), writer
+// lock (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
 //
 // Other threads may see each store at once (memory_order.h): the header's one; for a slot one at 8,
 // 16 and 12 + 4 bits, two at 9, 12 and 8 + 4, three at 10; at 20 bits two, and one or two for its
@@ -65,7 +65,8 @@ struct alignas(kBlockBytes) internal::Block {
   [[nodiscard]] std::uint32_t mark() const {
     return to_header(load_relaxed(header_word())) & kHeaderOverflowMark;
   }
-  // Makes the mark cover `eviction_rank`. A mark never falls, except in an expiring filter (aging.h).
+  // Makes the mark cover `eviction_rank`. A mark never falls, except in an expiring filter
+  // (aging.h).
   void raise_overflow_mark(std::uint32_t eviction_rank) {
     if (mark() <= eviction_rank) set_overflow_mark(eviction_rank + 1);
   }
@@ -142,7 +143,8 @@ struct LayoutShape : Buckets {
   // The bucket offset of a fingerprint found in a slot: the inverse of slot().
   static constexpr std::uint32_t bucket_offset_at(std::uint32_t fingerprint, std::uint32_t slot) {
     const std::uint32_t q = slot % kSlotsPerSegment + kSlotsPerSegment;
-    return (q - rotation(fingerprint, slot / kSlotsPerSegment, kSlotsPerSegment)) % kSlotsPerSegment;
+    return (q - rotation(fingerprint, slot / kSlotsPerSegment, kSlotsPerSegment)) %
+           kSlotsPerSegment;
   }
 };
 

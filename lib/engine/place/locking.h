@@ -1,12 +1,12 @@
 // How readers and writers share blocks: the protocol, and the three lock policies that kernels,
-// table.h and spill.h take as a parameter. NoLocks, for one thread, compiles everything here to
+// table.h and eviction.h take as a parameter. NoLocks, for one thread, compiles everything here to
 // nothing; OneWriter and BlockLocks are for readers beside one writer and beside many. Each block
 // has a lock bit and a version in its header (layout.h).
 //
 // Writers
 //   W1  A thread changes a block only while it holds its lock. Unlocking a changed block advances
-//       its version, in the same store; one that was not changed gets its old header back. BlockLock's
-//       change() is the only way to a writable block: so BlockLock knows.
+//       its version, in the same store; one that was not changed gets its old header back.
+//       BlockLock's change() is the only way to a writable block: so BlockLock knows.
 //   W2  A thread holds at most two locks. It takes the second beside the first only if the second
 //       is of the higher block, or free at that moment; else it releases the first, takes both in
 //       order and looks again.
@@ -17,7 +17,8 @@
 //       absence was true then, and from then on no other thread can see that the new key is absent.
 //   W4  A displacement copies a fingerprint, then clears it. A move to the alternate, under both
 //       locks, raises home's mark first. update clears the old key before it stores the new one.
-//   W5  Room is made before the newcomer is placed: spill.h searches a chain of moves on copies of
+//   W5  Room is made before the newcomer is placed: eviction.h searches a chain of moves on copies
+//   of
 //       the blocks, without locks, and carries them out from the far end, each under its two locks,
 //       if the victim is still there and has room. Each move leaves the same keys: giving up the
 //       rest does no harm.
@@ -29,11 +30,12 @@
 //       this one.
 //   W8  While one thread alone has written (Writers), nobody else takes locks or changes blocks. So
 //       it needs a lock only for the readers, from its first change of a block until it releases
-//       its BlockLock, and takes and releases it by plain stores: an exchange costs as much as the rest
-//       of an insert. What it stored may be under way when it returns, but its next lookup waits
-//       for that (ReadSection in reclaim.h), so the calls of filters have one order all the same;
-//       insert_unique's own lookup need not wait. Another thread that wants to write makes it wait,
-//       declares for good that there are many writers, and lets it go on (concurrent_state.h).
+//       its BlockLock, and takes and releases it by plain stores: an exchange costs as much as the
+//       rest of an insert. What it stored may be under way when it returns, but its next lookup
+//       waits for that (ReadSection in reclaim.h), so the calls of filters have one order all the
+//       same; insert_unique's own lookup need not wait. Another thread that wants to write makes it
+//       wait, declares for good that there are many writers, and lets it go on
+//       (concurrent_state.h).
 //
 // Readers
 //   R1  A reader looks at home, and at the alternate if home's mark, as read then, covers the
@@ -58,8 +60,8 @@
 // nor B changed between the reading of A and the check: both were read as they stood at one
 // instant, when no writer that changes either was between W3's start and end. So I1 of table.h
 // holds: x's fingerprint is in A, or in B and the mark covers it. This includes keys x and y with
-// equal fingerprint and bucket offset where y's home is B and its alternate A: x is stored in B; a reader
-// of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader finds
+// equal fingerprint and bucket offset where y's home is B and its alternate A: x is stored in B; a
+// reader of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader finds
 // nothing in B. The copy in A now stands for x; A's header has changed: the reader starts again. A
 // version has 23 bits: to mistake it, the reader would sleep through exactly 8,388,608 changes of
 // one block (or a multiple) between two loads.
@@ -111,9 +113,9 @@ struct NoLocks {
   };
 
   // Blocks as they stood at one instant.
-  class View {
+  class OptimisticRead {
    public:
-    explicit View(const Block* blocks, const BlockLock* = nullptr) : blocks_(blocks) {}
+    explicit OptimisticRead(const Block* blocks, const BlockLock* = nullptr) : blocks_(blocks) {}
     const Block& at(std::uint64_t block) { return blocks_[block]; }
     [[nodiscard]] bool valid() const { return true; }
 
@@ -134,22 +136,22 @@ class Writers {
   // A thread, by a number that is its own for ever, and even and not 0.
   using Thread = std::uint64_t;
   // Refused: another thread is the only writer.
-  enum class Turn : std::uint8_t { alone, as_one_of_many, refused };
+  enum class WriteMode : std::uint8_t { alone, as_one_of_many, refused };
 
   [[nodiscard]] bool has_alone(Thread thread) const {
     return word_.load(std::memory_order_relaxed) == thread;
   }
   // How this thread may write until its section ends; called inside it, when no writer has to wait.
-  Turn turn(Thread thread) {
-    if (has_alone(thread)) return Turn::alone;
+  WriteMode acquire_write_mode(Thread thread) {
+    if (has_alone(thread)) return WriteMode::alone;
     std::uint64_t now = word_.load(std::memory_order_acquire);
-    if (now == kMany) return Turn::as_one_of_many;
+    if (now == kMany) return WriteMode::as_one_of_many;
     if (now == (thread | kRequested)) {
       share();
-      return Turn::as_one_of_many;
+      return WriteMode::as_one_of_many;
     }
-    if (now == kNobody && word_.compare_exchange_strong(now, thread)) return Turn::alone;
-    return Turn::refused;
+    if (now == kNobody && word_.compare_exchange_strong(now, thread)) return WriteMode::alone;
+    return WriteMode::refused;
   }
   // From now on there are many writers. For the only writer between two changes, or while all
   // writers wait. Release: to see it is to see the last header that a plain store has unlocked.
@@ -225,11 +227,13 @@ struct SharedBlocks {
   static void empty(Block& block) {
     lock(block);
     auto* const words = reinterpret_cast<SharedLongword*>(block.bytes.data());
-    std::for_each_n(words, kOverflowMarkByte / sizeof(*words), [](auto& word) { store_shared(word, 0); });
+    std::for_each_n(words, kOverflowMarkByte / sizeof(*words),
+                    [](auto& word) { store_shared(word, 0); });
     store_release(*(&block.header_word() - 1), 0);  // the slots beside the header in its longword
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
-    store_release(block.header_word(),
-                  Block::to_header((header & ~(kHeaderLock | kHeaderOverflowMark)) + kHeaderVersion));
+    store_release(
+        block.header_word(),
+        Block::to_header((header & ~(kHeaderLock | kHeaderOverflowMark)) + kHeaderVersion));
   }
 
   // Makes it a block of a filter without locks; no other thread may use it meanwhile.
@@ -309,9 +313,10 @@ struct SharedBlocks {
   };
 
   // Copies of up to two blocks, unless `hold` holds them. valid(): they stood so at one instant.
-  class View {
+  class OptimisticRead {
    public:
-    explicit View(const Block* blocks, const BlockLock* hold = nullptr) : blocks_(blocks), hold_(hold) {}
+    explicit OptimisticRead(const Block* blocks, const BlockLock* hold = nullptr)
+        : blocks_(blocks), hold_(hold) {}
 
     const Block& at(std::uint64_t block) {
       if (hold_ != nullptr && hold_->holds(block)) return blocks_[block];

@@ -34,13 +34,13 @@ auto ExpiringTable<L, Locks>::renew(const Place& home, std::uint32_t life) -> Re
       BlockLock hold(this->blocks_, home.block);
       const Place away = moved(this->geometry_, home);
       const bool both =
-          away.block != home.block &&
-          (room.away || eviction_rank(home.fingerprint) < this->blocks_[home.block].overflow_mark());
+          away.block != home.block && (room.away || eviction_rank(home.fingerprint) <
+                                                        this->blocks_[home.block].overflow_mark());
       if (both) hold.add(away.block);
       if (renew_at(hold, home, life)) return Outcome::present;
       const auto stays_away = [&] {
         raise_overflow_marks<L>(hold, this->blocks_, this->geometry_, home.block,
-                       eviction_rank(home.fingerprint));
+                                eviction_rank(home.fingerprint));
       };
       if (both && !this->is_exposed_by_us(absence, away) && renew_at(hold, away, life)) {
         if (!NESTLINE_FORGET_YOUNG_MARKS) stays_away();

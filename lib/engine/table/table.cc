@@ -1,6 +1,6 @@
 #include "lib/engine/table/table.h"
 
-#include "lib/engine/table/spill.h"
+#include "lib/engine/table/eviction.h"
 
 namespace nestline { inline namespace v0_3 {
 
@@ -47,7 +47,8 @@ auto Table<L, Locks>::insert(const Place& home, Value value, bool unique) -> Res
 }
 
 template <class L, class Locks>
-auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, AbsenceSnapshot* unique) -> Result {
+auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, AbsenceSnapshot* unique)
+    -> Result {
   Room room;
   for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
     if (const auto failed = spill_for(home, room, unique)) {
@@ -60,7 +61,8 @@ auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, AbsenceSna
 }
 
 template <class L, class Locks>
-std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room, AbsenceSnapshot* absence) {
+std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room,
+                                                  AbsenceSnapshot* absence) {
   NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
   {
     // Copies of one fingerprint cannot make room for each other; return before searching. Most of
@@ -125,7 +127,7 @@ auto Table<L, Locks>::update(const Place& old_home, const Place& new_home, bool&
 template <class L, class Locks>
 bool Table<L, Locks>::still(const std::optional<Place>& found, const Place& home,
                             const AbsenceSnapshot& absence, const BlockLock& hold) const {
-  View view(blocks_, &hold);
+  OptimisticRead view(blocks_, &hold);
   const std::optional<Place> now = find(view, home, absence);
   const bool same = now.has_value() == found.has_value() && (!now || now->block == found->block);
   return same && view.valid();
@@ -148,8 +150,9 @@ void Table<L, Locks>::prefetch_leavers(const Place& home) const {
   kernels_.rank(block, ranks);
   for (std::uint64_t rest = ranks.covered | ranks.next; rest != 0; rest &= rest - 1) {
     const std::uint32_t slot = first_slot(rest);
-    const Place leaver = {home.block, 0, L::get(block, slot), ranks.template bucket_offset<L>(slot)};
-    prefetch_block(blocks_[alternate_of(geometry_, leaver)]);
+    const Place candidate = {home.block, 0, L::get(block, slot),
+                             ranks.template bucket_offset<L>(slot)};
+    prefetch_block(blocks_[alternate_of(geometry_, candidate)]);
   }
 }
 
@@ -217,8 +220,8 @@ std::size_t Table<L, Locks>::values(const Place& home, std::span<Value, L::kMaxC
 }
 
 template <class L, class Locks>
-template <class AnyView>
-std::optional<Place> Table<L, Locks>::find(AnyView& view, const Place& home,
+template <class AnyRead>
+std::optional<Place> Table<L, Locks>::find(AnyRead& view, const Place& home,
                                            const AbsenceSnapshot& absence) const {
   const Block& block = view.at(home.block);
   if (copies(block, home) != 0) return home;

@@ -90,7 +90,7 @@ class Table {
 
  protected:  // for expiring_table.h
   using BlockLock = typename Locks::BlockLock;
-  using View = typename Locks::View;
+  using OptimisticRead = typename Locks::OptimisticRead;
   // Calls work(block, slot) for a copy with this value, while its block is held; false if there is
   // none. Not inlined: erase with a hint would have to save registers for it.
   template <typename Work>
@@ -99,7 +99,7 @@ class Table {
   // Where a newcomer goes. At first that is home, and no path is known.
   struct Room {
     bool away = false;  // to its alternate, and home's mark covers it
-    EvictionPath path;            // there, if known
+    EvictionPath path;  // there, if known
   };
   // When a key was seen to be absent, by a call that then makes room. Its moves raise marks, and so
   // may bring to light a key in the alternate that looks the same and was stored there as its home:
@@ -119,7 +119,8 @@ class Table {
   // Whether a key that seems to be in this block, which is not its home, is unseen there.
   [[nodiscard]] bool is_exposed_by_us(const AbsenceSnapshot& absence, const Place& away) const {
     if (!absence.alternate) return false;
-    return Locks::kBlocksAreStable || (blocks_[away.block].header() ^ absence.header) < kHeaderVersion;
+    return Locks::kBlocksAreStable ||
+           (blocks_[away.block].header() ^ absence.header) < kHeaderVersion;
   }
   // Stores a newcomer or finds no room. `unique`, unless null: if it is absent, noted there.
   std::optional<Outcome> try_to_place(const Place& home, Value value, const Room& room,
@@ -127,7 +128,8 @@ class Table {
   // Stores in this held block if there is a path to a free slot: the known one if it is open.
   bool store(BlockLock& hold, const Place& place, Value value, EvictionPath path);
   // Makes room for a newcomer, or returns why it cannot. Holds no lock before or after.
-  std::optional<Outcome> spill_for(const Place& home, Room& room, AbsenceSnapshot* absence = nullptr);
+  std::optional<Outcome> spill_for(const Place& home, Room& room,
+                                   AbsenceSnapshot* absence = nullptr);
   // Whether find() would return the same under `hold`; false too if that cannot be decided now.
   [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
                            const AbsenceSnapshot& absence, const BlockLock& hold) const;
@@ -136,8 +138,8 @@ class Table {
   template <typename Work>
   auto read(const Place& home, Work&& work) const;
   // Where a copy of the key is, if anywhere, as the view shows it.
-  template <class AnyView>
-  [[nodiscard]] std::optional<Place> find(AnyView& view, const Place& home,
+  template <class AnyRead>
+  [[nodiscard]] std::optional<Place> find(AnyRead& view, const Place& home,
                                           const AbsenceSnapshot& absence = {}) const;
 
   [[nodiscard]] std::uint64_t copies(const Block& block, const Place& place) const {
@@ -183,7 +185,7 @@ auto Table<L, Locks>::read(const Place& home, Work&& work) const {
   do {
     Backoff backoff;
     for (std::uint32_t tries = 0; tries < Locks::kReadTries; ++tries) {
-      View view(blocks_);
+      OptimisticRead view(blocks_);
       auto result = work(view);
       if (view.valid()) return result;
       if (NESTLINE_LOCK_AT_ONCE) break;

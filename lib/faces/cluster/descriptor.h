@@ -20,7 +20,7 @@
 #define NESTLINE_LIB_FACES_CLUSTER_DESCRIPTOR_H_
 
 #include "lib/faces/cluster/reply.h"
-#include "lib/faces/redis/value/generation_plan.h"
+#include "lib/faces/redis/value/sub_filter_plan.h"
 #include "nestline/filter.h"
 
 namespace nestline { inline namespace v0_3 { namespace cluster {

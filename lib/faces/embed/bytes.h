@@ -59,7 +59,7 @@ std::size_t bytes_beside(const ExpiringFilter& filter) noexcept;
 // by copy_of.
 
 // As ConcurrentFilter(filter), which must not grow by itself.
-ConcurrentFilter share(Filter&& filter);
+ConcurrentFilter make_concurrent(Filter&& filter);
 // The same shape and keys in memory from the same source. Throws std::bad_alloc.
 Filter copy_of(const ConcurrentFilter& shared);
 // Takes all keys out, in place and block by block. Readers may meanwhile find some and miss others.

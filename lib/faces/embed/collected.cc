@@ -133,8 +133,8 @@ void unite(Filter& all, Filter next) {
   // First for the sum of the keys: a full filter takes long to find that it has no room.
   while (all.capacity() < all.size() + next.size() && all.grow()) continue;
   while (next.size() != 0) {
-    Share share(1, 1);
-    pour(next, all, share, Surplus::goes);
+    Quota share(1, 1);
+    migrate(next, all, share, IfFull::goes);
     if (next.size() != 0 && !all.grow()) {
       throw Refusal("no room for the keys of all filters: build them with a larger capacity");
     }

@@ -26,7 +26,7 @@ void raise_overflow_marks(const Blocks& from, Blocks& to) {
 }
 
 template <class L>
-void pour_slots(Blocks& from, Blocks& to, Share& share, Surplus surplus) {
+void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
   Table<L, NoLocks> table(to.blocks(), to.view.geometry, *to.kernels);
   const std::uint32_t old_growth = from.view.geometry.growth;
   const std::uint32_t new_growth = to.view.geometry.growth;
@@ -42,7 +42,7 @@ void pour_slots(Blocks& from, Blocks& to, Share& share, Surplus surplus) {
       const Place place{home, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
       const bool stored = table.insert(place) == Outcome::stored;
       // A copy that is found from here is found from the key's home: marks have been raised.
-      if (!stored && (surplus == Surplus::stays || !table.contains(place))) continue;
+      if (!stored && (surplus == IfFull::stays || !table.contains(place))) continue;
       L::set(block, slot, 0);
       --from.size;
       to.size += stored ? 1 : 0;
@@ -56,9 +56,11 @@ bool are_related(const Shape& a, const Shape& b) noexcept {
   return a.bits == b.bits && a.seed == b.seed && a.geometry.base_blocks == b.geometry.base_blocks;
 }
 
-Standing standing_of(const Blocks& state, std::uint64_t key) noexcept {
+MatchConfidence match_confidence_of(const Blocks& state, std::uint64_t key) noexcept {
   const Geometry& geometry = state.view.geometry;
-  const auto mark = [&](const Place& place) { return state.view.blocks[place.block].overflow_mark(); };
+  const auto mark = [&](const Place& place) {
+    return state.view.blocks[place.block].overflow_mark();
+  };
   const auto has_copy = [&](const Place& place) {
     return state.kernels->copies(state.view.blocks[place.block], place) != 0;
   };
@@ -66,10 +68,11 @@ Standing standing_of(const Blocks& state, std::uint64_t key) noexcept {
   Place away;
   if (!has_copy(home)) {
     const bool found = may_be_away(geometry, mark(home), home, away) && has_copy(away);
-    return found ? Standing::away : Standing::none;
+    return found ? MatchConfidence::away : MatchConfidence::none;
   }
   const Place other = moved(geometry, home);
-  return may_be_away(geometry, mark(other), other, away) ? Standing::home : Standing::sure;
+  return may_be_away(geometry, mark(other), other, away) ? MatchConfidence::home
+                                                         : MatchConfidence::sure;
 }
 
 bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
@@ -82,7 +85,7 @@ bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
          most_copies(state.bits) / 2 - 1;
 }
 
-void pour(Filter& from, Filter& to, Share& share, Surplus surplus) noexcept {
+void migrate(Filter& from, Filter& to, Quota& share, IfFull surplus) noexcept {
   Blocks& source = FilterAccess::blocks(from);
   Blocks& target = FilterAccess::blocks(to);
   raise_overflow_marks(source, target);

@@ -7,7 +7,7 @@ const Blocks& blocks_of(const ConcurrentFilter& filter) noexcept {
   return ConcurrentAccess::state(filter).table_of_writer();
 }
 
-ConcurrentFilter share(Filter&& filter) {
+ConcurrentFilter make_concurrent(Filter&& filter) {
   return ConcurrentAccess::make(std::move(filter), Readers::only_look);
 }
 

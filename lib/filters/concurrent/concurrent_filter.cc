@@ -19,7 +19,7 @@ NESTLINE_INLINE bool store_alone(State& state, const Blocks& table, std::uint64_
 
 }  // namespace
 
-bool State::look_again(const LookupFallback& second, std::uint64_t hash) noexcept {
+bool State::look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept {
   const auto& state = static_cast<const State&>(second);
   return state.look_at(*state.table_.load(),
                        [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });

@@ -102,7 +102,8 @@ struct ConcurrentFilter::State : LookupFallback {
   // What answers a second look (kernels.h), inside the reader's section.
   using Look = bool (*)(const LookupFallback& second, std::uint64_t hash) noexcept;
 
-  explicit State(OwnedBlocks&& table, Readers readers = Readers::may_lock, Look second = look_again)
+  explicit State(OwnedBlocks&& table, Readers readers = Readers::may_lock,
+                 Look second = look_up_locked)
       : LookupFallback{second},
         secrets(table->view.secrets),
         seed(table->seed),
@@ -146,17 +147,17 @@ struct ConcurrentFilter::State : LookupFallback {
   template <typename Work>
   auto write(Work&& work) {
     for (int waits = 0;; ++waits) {
-      std::optional<Writers::Turn> turn;  // none while writers have to wait
+      std::optional<Writers::WriteMode> turn;  // none while writers have to wait
       {
         const WriteSection section;
-        if (!paused_.load()) turn = writers_.turn(writer());
-        if (turn == Writers::Turn::alone) {
+        if (!paused_.load()) turn = writers_.acquire_write_mode(writer());
+        if (turn == Writers::WriteMode::alone) {
           auto result = work(*table_.load(), OneWriter());
           assert(result);  // nobody overtakes a lone writer
           stored_alone();
           return *std::move(result);
         }
-        if (turn == Writers::Turn::as_one_of_many) {
+        if (turn == Writers::WriteMode::as_one_of_many) {
           show_all();
           if (auto result = work(*table_.load(), BlockLocks())) return *std::move(result);
         }
@@ -285,7 +286,7 @@ struct ConcurrentFilter::State : LookupFallback {
   // How many Pauses of other threads a writer waits for before it makes its own.
   static constexpr int kMaxWaits = 16;
   // That of filters.
-  static bool look_again(const LookupFallback& second, std::uint64_t hash) noexcept;
+  static bool look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept;
 
   // For a Pause. A thread inside a section would wait here for one that waits for the section.
   [[nodiscard]] std::unique_lock<std::mutex> begin_to_pause() const {

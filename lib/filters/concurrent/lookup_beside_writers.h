@@ -17,8 +17,8 @@ struct ConcurrentLookup {
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     state.read([&](const Blocks& table) {
       batch::ChunkBitmap undecided;
-      if (!table.kernels->lookups().contains_batch_concurrent(table.view, inputs.keys, inputs.count,
-                                                          inputs.kind, bitmap, undecided.data())) {
+      if (!table.kernels->lookups().contains_batch_concurrent(
+              table.view, inputs.keys, inputs.count, inputs.kind, bitmap, undecided.data())) {
         return;
       }
       for (std::size_t first = 0; first < inputs.count; first += 64) {

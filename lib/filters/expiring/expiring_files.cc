@@ -57,7 +57,7 @@ struct MappedExpiringFilter::State : Mapped, LookupFallback {
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     batch::ChunkBitmap undecided;
     if (all_good() && !kernels().contains_batch_concurrent(blocks.view, inputs.keys, inputs.count,
-                                                       inputs.kind, bitmap, undecided.data())) {
+                                                           inputs.kind, bitmap, undecided.data())) {
       return;
     }
     std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});

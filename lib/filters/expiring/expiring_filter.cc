@@ -31,7 +31,7 @@ std::chrono::nanoseconds whole_tick(std::chrono::nanoseconds window, unsigned li
 
 }  // namespace
 
-bool State::look_again(const LookupFallback& second, std::uint64_t hash) noexcept {
+bool State::look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept {
   const auto& state = static_cast<const State&>(second);
   return state.look_at(state.table_of_writer(),
                        [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });

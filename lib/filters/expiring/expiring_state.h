@@ -54,7 +54,7 @@ constexpr Renewal renewal_of(Outcome outcome) {
 struct ExpiringFilter::State : ConcurrentFilter::State {
   // `shape`: also where in time it stands.
   State(OwnedBlocks&& table, const Shape& shape)
-      : ConcurrentFilter::State(std::move(table), Readers::may_lock, look_again),
+      : ConcurrentFilter::State(std::move(table), Readers::may_lock, look_up_locked),
         life(shape.life),
         exchanged_(shape.exchanged),
         claimed_(shape.swept),
@@ -108,7 +108,7 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   }
 
  private:
-  static bool look_again(const LookupFallback& second, std::uint64_t hash) noexcept;
+  static bool look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept;
 
   struct alignas(64) Stripe {
     std::atomic<std::uint32_t> inserts{0};

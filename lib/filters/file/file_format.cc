@@ -186,7 +186,8 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
       return Flaw{kWaitingAt, "the number of inserts since the last slice of the sweep is above " +
                                   to_string(kSlice - 1)};
     }
-    if (header.tick - header.exchanged >= kOverflowMarkTicks) {  // also where the tick was 2^64 - 1 since
+    if (header.tick - header.exchanged >=
+        kOverflowMarkTicks) {  // also where the tick was 2^64 - 1 since
       return Flaw{kExchangedAt, "the last exchange of marks is not in the last 16 ticks"};
     }
     if (header.swept > geometry.blocks()) {

@@ -42,57 +42,57 @@ class KeyList {
 
 // Keys that blocks have no slot for, located where they are to go.
 struct Evicted {
-  KeyList<std::uint64_t> leavers;        // to their alternates
-  std::vector<std::uint64_t> leftovers;  // for Table::insert
+  KeyList<std::uint64_t> evicted;        // to their alternates
+  std::vector<std::uint64_t> remainder;  // for Table::insert
   std::vector<std::uint64_t> refused;    // further copies of a key that has the most
 };
 
 class BulkBlock {
  public:
-  // `counts`: how many keys each block has. `settling` is the thread's own.
+  // `counts`: how many keys each block has. `placement` is the thread's own.
   BulkBlock(const BuildKernels& kernels, const Geometry& geometry, const std::uint8_t* counts,
-            BulkPlacement& settling, Evicted& departed, std::uint64_t block)
+            BulkPlacement& placement, Evicted& departed, std::uint64_t block)
       : kernels_(kernels),
         geometry_(geometry),
         counts_(counts),
-        settling_(settling),
-        slots_(settling.block),
+        placement_(placement),
+        slots_(placement.block),
         departed_(departed),
         block_(block) {}
 
   // Gives slots to those of the block's own keys that no slot was free for. If they are more than
   // the free slots, those of the lowest ranks leave, of all that are here; and for a key without
   // a slot another, or it itself. `free` becomes the block's free slots.
-  void settle_own(std::span<std::uint32_t> late, Block& block, std::uint64_t& free) {
-    if (late.size() > kMaxBulkPlaced) late = thin_out(late);
+  void place_own(std::span<std::uint32_t> deferred, Block& block, std::uint64_t& free) {
+    if (deferred.size() > kMaxBulkPlaced) deferred = thin_out(deferred);
     kernels_.unpack(block, slots_);
-    receive(late);
+    receive(deferred);
     let_own_leave();
-    kernels_.settle(settling_);
+    kernels_.place_bulk(placement_);
     for_each_unplaced([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
     kernels_.pack(slots_, mark_, block);
     free = slots_.free;
   }
 
   // Gives slots to arrivals from others in a block that has been filled. If they are more than its
-  // free slots, residents of the lowest ranks leave first. `price`: how far the mark may rise for
-  // that; arrivals that cost more go back. `free_slots` becomes the block's.
-  void add(std::span<const std::uint32_t> arrivals, std::uint32_t price, Block& block,
+  // free slots, residents of the lowest ranks leave first. `max_mark_increase`: how far the mark
+  // may rise for that; arrivals that cost more go back. `free_slots` becomes the block's.
+  void add(std::span<const std::uint32_t> arrivals, std::uint32_t max_mark_increase, Block& block,
            std::uint64_t& free_slots) {
     kernels_.unpack(block, slots_);
     mark_ = block.overflow_mark();
-    price_ = price;
+    max_mark_increase_ = max_mark_increase;
     const std::size_t taken = std::min(arrivals.size(), kMaxBulkPlaced);
-    for (const std::uint32_t pair : arrivals.subspan(taken)) to_leftovers(pair);
+    for (const std::uint32_t pair : arrivals.subspan(taken)) to_remainder(pair);
     receive(arrivals.first(taken));
     const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
     bool others_leave = true;
     if (taken > free) {
       const std::size_t most = free + let_residents_leave(taken - free);
       others_leave = most == taken;
-      while (settling_.count > most) go_back(settling_.newcomer[--settling_.count]);
+      while (placement_.count > most) go_back(placement_.newcomer[--placement_.count]);
     }
-    kernels_.settle(settling_);
+    kernels_.place_bulk(placement_);
     for_each_unplaced([&](Resident key, std::uint64_t bucket) {
       if (!others_leave || !replace_lowest(key, bucket)) go_back(key);
     });
@@ -108,40 +108,40 @@ class BulkBlock {
   }
 
   void receive(std::span<const std::uint32_t> pairs) {
-    settling_.count = pairs.size();
-    kernels_.complete(pairs.data(), pairs.size(), settling_.newcomer, settling_.bucket);
+    placement_.count = pairs.size();
+    kernels_.complete(pairs.data(), pairs.size(), placement_.newcomer, placement_.bucket);
   }
 
   // Calls visit(key, bucket) for the newcomers that found no slot.
   template <typename Visit>
   void for_each_unplaced(const Visit& visit) {
-    for (std::size_t n = 0; n < settling_.unplaced_count; ++n) {
-      const std::size_t i = settling_.unplaced[n];
-      visit(settling_.newcomer[i], settling_.bucket[i]);
+    for (std::size_t n = 0; n < placement_.unplaced_count; ++n) {
+      const std::size_t i = placement_.unplaced[n];
+      visit(placement_.newcomer[i], placement_.bucket[i]);
     }
   }
 
   // Lets so many residents and newcomers leave, if so many can, that the others have slots.
   void let_own_leave() {
     const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
-    if (settling_.count <= free) return;
+    if (placement_.count <= free) return;
     std::array<Resident, 2 * kMaxBulkPlaced> all;
     std::copy_n(slots_.resident, kMaxBulkPlaced, all.begin());
-    std::copy_n(settling_.newcomer, kMaxBulkPlaced, all.begin() + kMaxBulkPlaced);
+    std::copy_n(placement_.newcomer, kMaxBulkPlaced, all.begin() + kMaxBulkPlaced);
     const Which departed = let_leave(
-        all.data(), {first_bits(kernels_.slots) & ~slots_.free, first_bits(settling_.count)},
-        kernels_.slots - free + settling_.count, settling_.count - free, kMaxClass);
+        all.data(), {first_bits(kernels_.slots) & ~slots_.free, first_bits(placement_.count)},
+        kernels_.slots - free + placement_.count, placement_.count - free, kMaxClass);
     slots_.release(departed[0]);
     for (std::uint64_t bits = departed[1]; bits != 0;) {
       const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
       bits ^= std::uint64_t{1} << highest;
-      --settling_.count;
-      settling_.newcomer[highest] = settling_.newcomer[settling_.count];
-      settling_.bucket[highest] = settling_.bucket[settling_.count];
+      --placement_.count;
+      placement_.newcomer[highest] = placement_.newcomer[placement_.count];
+      placement_.bucket[highest] = placement_.bucket[placement_.count];
     }
   }
 
-  // Lets so many residents leave, if the price allows it. Returns how many left.
+  // Lets so many residents leave, if the max_mark_increase allows it. Returns how many left.
   std::size_t let_residents_leave(std::size_t wanted) {
     const std::uint64_t departed =
         let_leave(slots_.resident, {first_bits(kernels_.slots) & ~slots_.free, 0}, kernels_.slots,
@@ -159,7 +159,7 @@ class BulkBlock {
   static constexpr std::uint32_t kMaxClass = kEvictionRanks - 1;
   // The highest class that may leave for an arrival.
   [[nodiscard]] std::uint32_t last_class() const {
-    return std::min(mark_ + price_, kEvictionRanks) - 1;
+    return std::min(mark_ + max_mark_increase_, kEvictionRanks) - 1;
   }
 
   // Lets up to `wanted` of these keys leave whose alternates have room, those of the lowest ranks
@@ -184,22 +184,22 @@ class BulkBlock {
           found += has_roomy_alternate(keys[i], alternate[found]);
         }
       }
-      std::array<std::uint8_t, 2 * kMaxBulkPlaced + 1> leaver;
-      std::size_t leavers = 0;
+      std::array<std::uint8_t, 2 * kMaxBulkPlaced + 1> evictee;
+      std::size_t evicted = 0;
       for (std::size_t n = 0; n < found; ++n) {
         std::size_t lower = 0;
         if (found > wanted) {
           for (std::size_t m = 0; m < found; ++m) lower += rank[m] < rank[n];
         }
-        leaver[leavers] = static_cast<std::uint8_t>(n);
-        leavers += lower < wanted;
+        evictee[evicted] = static_cast<std::uint8_t>(n);
+        evicted += lower < wanted;
       }
-      for (std::size_t n = 0; n < leavers; ++n) {
-        const std::size_t i = rank[leaver[n]] & 0xff;
+      for (std::size_t n = 0; n < evicted; ++n) {
+        const std::size_t i = rank[evictee[n]] & 0xff;
         departed[i / 64] |= std::uint64_t{1} << i % 64;
-        leave(keys[i], alternate[leaver[n]]);
+        leave(keys[i], alternate[evictee[n]]);
       }
-      wanted -= leavers;
+      wanted -= evicted;
       if (is_last) break;
     }
     return departed;
@@ -215,7 +215,7 @@ class BulkBlock {
       leave(key, alternate);
       return done = true;
     });
-    if (!done) to_leftovers(key);
+    if (!done) to_remainder(key);
   }
 
   // Stores an arrival in place of the resident of the lowest class that can leave, if there is one.
@@ -228,18 +228,18 @@ class BulkBlock {
 
   void go_back(Resident key) {
     const std::uint64_t alternate = alternate_of_key(key);
-    if (price_ == kEvictionRanks || alternate == block_) return to_leftovers(key);
-    departed_.leavers.push(located(alternate, key & kPairMask));
+    if (max_mark_increase_ == kEvictionRanks || alternate == block_) return to_remainder(key);
+    departed_.evicted.push(located(alternate, key & kPairMask));
   }
 
   // Lets the resident of a slot leave and stores `key`, if both are possible.
   bool replace(std::size_t slot, Resident key, std::uint64_t bucket) {
     if ((slots_.free >> slot & 1) != 0) return false;
-    const Resident leaver = slots_.resident[slot];
+    const Resident evictee = slots_.resident[slot];
     std::uint64_t alternate = 0;
-    if (!has_roomy_alternate(leaver, alternate)) return false;
+    if (!has_roomy_alternate(evictee, alternate)) return false;
     if (!kernels_.place_by_search(slots_, key, bucket, std::uint64_t{1} << slot)) return false;
-    leave(leaver, alternate);
+    leave(evictee, alternate);
     return true;
   }
 
@@ -248,21 +248,21 @@ class BulkBlock {
   }
   bool has_roomy_alternate(Resident key, std::uint64_t& alternate) const {
     alternate = alternate_of_key(key);
-    // A block that had a free slot when its keys were last counted takes leavers of others.
+    // A block that had a free slot when its keys were last counted takes evicted of others.
     return counts_[alternate] < kernels_.slots && alternate != block_;
   }
 
   void leave(Resident key, std::uint64_t alternate) {
-    departed_.leavers.push(located(alternate, key & kPairMask));
+    departed_.evicted.push(located(alternate, key & kPairMask));
     mark_ = std::max(mark_, rank_of_resident(key) + 1);
   }
-  void to_leftovers(std::uint32_t pair) {
-    departed_.leftovers.push_back(located(block_, pair & kPairMask));
+  void to_remainder(std::uint32_t pair) {
+    departed_.remainder.push_back(located(block_, pair & kPairMask));
   }
 
-  // Visits keys[i] by ascending rank, bucket offset and fingerprint; stops when visit(i) returns true, or
-  // after class `last`. Takes `window` ranks at a time, to sort about as many keys as it visits.
-  // `keys` has room for kMaxBulkPlaced.
+  // Visits keys[i] by ascending rank, bucket offset and fingerprint; stops when visit(i) returns
+  // true, or after class `last`. Takes `window` ranks at a time, to sort about as many keys as it
+  // visits. `keys` has room for kMaxBulkPlaced.
   template <typename Visit>
   void by_class(const Resident* keys, std::size_t count, std::uint32_t window, std::uint32_t last,
                 Visit&& visit) {
@@ -288,7 +288,7 @@ class BulkBlock {
   }
   static constexpr std::uint32_t kWindow = 12;
 
-  // For more keys than `settle` takes, which repeat or were chosen: refuses those with too many
+  // For more keys than `place_bulk` takes, which repeat or were chosen: refuses those with too many
   // copies, leaves others over, returns those that remain.
   std::span<std::uint32_t> thin_out(std::span<std::uint32_t> pairs) {
     for (std::uint32_t& pair : pairs) pair &= kPairMask;
@@ -299,7 +299,7 @@ class BulkBlock {
       if (i >= kernels_.max_copies && all[i - kernels_.max_copies] == all[i]) {
         departed_.refused.push_back(located(block_, all[i]));
       } else if (stay == kMaxBulkPlaced) {
-        to_leftovers(all[i]);
+        to_remainder(all[i]);
       } else {
         pairs[stay++] = all[i];
       }
@@ -310,12 +310,12 @@ class BulkBlock {
   const BuildKernels& kernels_;
   const Geometry& geometry_;
   const std::uint8_t* counts_;
-  BulkPlacement& settling_;
+  BulkPlacement& placement_;
   UnpackedBlock& slots_;
   Evicted& departed_;
   std::uint64_t block_;
   std::uint32_t mark_ = 0;
-  std::uint32_t price_ = 0;
+  std::uint32_t max_mark_increase_ = 0;
 };
 
 }}  // namespace nestline

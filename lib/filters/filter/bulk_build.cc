@@ -29,18 +29,18 @@ static_assert(16384 % kChunk == 0);
 constexpr std::size_t kMinSlice = std::size_t{1} << 18;
 
 // How far arrivals may raise the mark of their block in the first rounds (BulkBlock::add).
-constexpr std::uint32_t price_of(int bits, std::size_t round) {
-  constexpr std::array<std::uint32_t, 3> kPrices = {10, 20, 30}, kWidePrices = {16, 40, 255};
-  if (round >= kPrices.size()) return kEvictionRanks;
-  return bits == 16 ? kWidePrices[round] : kPrices[round];
+constexpr std::uint32_t max_mark_increase_of(int bits, std::size_t round) {
+  constexpr std::array<std::uint32_t, 3> kIncreases = {10, 20, 30}, kWideIncreases = {16, 40, 255};
+  if (round >= kIncreases.size()) return kEvictionRanks;
+  return bits == 16 ? kWideIncreases[round] : kIncreases[round];
 }
 constexpr std::uint32_t kMaxRounds = 6;
 
 // One key in so many is not worth a round.
 constexpr std::uint64_t kFew = 4096;
 
-// One key in nine is late in a full filter, unless there are many copies.
-constexpr std::uint64_t kUsuallyLate = 7;
+// One key in nine is deferred in a full filter, unless there are many copies.
+constexpr std::uint64_t kUsuallyDeferred = 7;
 
 class BulkBuild {
  public:
@@ -58,18 +58,18 @@ class BulkBuild {
         memory_(usual_bytes(keys.size(), static_cast<std::size_t>(view_.geometry.blocks()))),
         sort_(view_.geometry.blocks(), shift_, memory_),
         departed_(sort_.ranges()),
-        late_(sort_.ranges()),
+        deferred_(sort_.ranges()),
         counts_(reinterpret_cast<std::uint8_t*>(
             memory_.take(static_cast<std::size_t>(view_.geometry.blocks())))),
         free_(reinterpret_cast<std::uint64_t*>(
             memory_.take(static_cast<std::size_t>(view_.geometry.blocks()) * 8))) {
     std::fill_n(free_, view_.geometry.blocks(), (std::uint64_t{1} << kernels_.slots) - 1);
-    // More than are late, and than leave, at a load of 95 %.
-    const std::size_t late = keys.size() / sort_.ranges() / 8 + 64;
-    const std::size_t leavers = keys.size() / sort_.ranges() / 12 + 64;
+    // More than are deferred, and than leave, at a load of 95 %.
+    const std::size_t deferred = keys.size() / sort_.ranges() / 8 + 64;
+    const std::size_t evicted = keys.size() / sort_.ranges() / 12 + 64;
     for (std::size_t range = 0; range < sort_.ranges(); ++range) {
-      late_[range].make_room(late, memory_);
-      departed_[range].leavers.make_room(leavers, memory_);
+      deferred_[range].make_room(deferred, memory_);
+      departed_[range].evicted.make_room(evicted, memory_);
     }
   }
 
@@ -83,18 +83,20 @@ class BulkBuild {
     }
     if (gives_up_ && are_many_late()) return refuse_all();
     for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
-    for_each_range([&](std::size_t range, BuildScratch& scratch) { settle_own(range, scratch); });
+    for_each_range([&](std::size_t range, BuildScratch& scratch) { place_own(range, scratch); });
     for (std::size_t round = 0; round < kMaxRounds && are_many_leavers(); ++round) {
-      const std::uint32_t price = price_of(state_->bits, round);
+      const std::uint32_t max_mark_increase = max_mark_increase_of(state_->bits, round);
       sort_leavers();
-      for_each_range([&](std::size_t range, BuildScratch& scratch) { add(range, price, scratch); });
+      for_each_range([&](std::size_t range, BuildScratch& scratch) {
+        add(range, max_mark_increase, scratch);
+      });
     }
     rest_.insert(departed_);
     rest_.report(departed_);
   }
 
  private:
-  // A slice's pages, lists of late keys and leavers, and the numbers of each block.
+  // A slice's pages, lists of deferred keys and evicted, and the numbers of each block.
   static std::size_t usual_bytes(std::size_t keys, std::size_t blocks) {
     return keys * 5 / 2 + blocks * 9;
   }
@@ -117,15 +119,15 @@ class BulkBuild {
 
   // Gives slots to keys in their order.
   void place_in_order() {
-    std::array<std::uint64_t, kMaxLocated> late;
+    std::array<std::uint64_t, kMaxLocated> deferred;
     for (KeyChunks chunks(keys_, state_->seed); chunks.next();) {
       const Inputs& inputs = chunks.inputs();
       for (std::size_t i = 0; i < inputs.count; i += kMaxLocated) {
         const std::size_t count = kernels_.place_keys(view_, state_->blocks(), inputs.keys + i,
                                                       std::min(kMaxLocated, inputs.count - i),
-                                                      inputs.kind, free_, late.data());
+                                                      inputs.kind, free_, deferred.data());
         for (std::size_t n = 0; n < count; ++n)
-          late_[late[n] >> (shift_ + 20)].push(static_cast<std::uint32_t>(late[n]));
+          deferred_[deferred[n] >> (shift_ + 20)].push(static_cast<std::uint32_t>(deferred[n]));
       }
     }
   }
@@ -144,13 +146,13 @@ class BulkBuild {
         for_each_located(kernels_, view_, keys_.subspan(first + i * chunk, sizes[i]), state_->seed,
                          [&](std::span<const std::uint64_t> piece) { sorted.add(piece); });
       });
-      for_each_range([&](std::size_t range, BuildScratch&) { place(range, late_[range]); });
+      for_each_range([&](std::size_t range, BuildScratch&) { place(range, deferred_[range]); });
     }
   }
 
-  // Gives free slots to the sorted keys of a range, and adds those that are late to a list.
+  // Gives free slots to the sorted keys of a range, and adds those that are deferred to a list.
   void place(std::size_t range, KeyList<std::uint32_t>& to) {
-    std::array<std::uint32_t, BlockSort::kPageKeys> late;
+    std::array<std::uint32_t, BlockSort::kPageKeys> deferred;
     const std::uint64_t first = first_block(range);
     // Stores to blocks that are far away would fill the processor's queue.
     for (std::uint64_t i = first; i < first_block(range + 1); ++i)
@@ -158,19 +160,19 @@ class BulkBuild {
     sort_.for_each_page(range, [&](std::span<const std::uint32_t> keys) {
       const std::size_t count =
           kernels_.place_pairs(keys.data(), keys.size(), sort_.block_in_range().mask,
-                               state_->blocks() + first, free_ + first, late.data());
-      for (std::size_t n = 0; n < count; ++n) to.push(late[n]);
+                               state_->blocks() + first, free_ + first, deferred.data());
+      for (std::size_t n = 0; n < count; ++n) to.push(deferred[n]);
     });
   }
 
-  // Sorts the leavers of all ranges by their alternates and counts them there.
+  // Sorts the evicted of all ranges by their alternates and counts them there.
   void sort_leavers() {
     // Chunks of whole ranges.
     const std::size_t chunk = chunk_keys(sort_.ranges());
     std::vector<std::size_t> ends;
     std::vector<std::size_t> sizes;
     for (std::size_t range = 0; range < departed_.size(); ++range) {
-      const std::size_t size = departed_[range].leavers.size();
+      const std::size_t size = departed_[range].evicted.size();
       if (sizes.empty() || sizes.back() + size > chunk) {
         sizes.push_back(0);
         ends.push_back(range);
@@ -182,8 +184,8 @@ class BulkBuild {
     tasks_.for_each(sizes.size(), [&](std::size_t i, BuildScratch&) {
       BlockSort::Chunk sorted(sort_, i);
       for (std::size_t range = i == 0 ? 0 : ends[i - 1]; range < ends[i]; ++range) {
-        departed_[range].leavers.for_each_part([&](auto keys) { sorted.add(keys); });
-        departed_[range].leavers.clear();
+        departed_[range].evicted.for_each_part([&](auto keys) { sorted.add(keys); });
+        departed_[range].evicted.clear();
       }
     });
     for_each_range([&](std::size_t range, BuildScratch&) { count_arrivals(range); });
@@ -195,19 +197,20 @@ class BulkBuild {
     return static_cast<std::uint8_t>(std::min(count, 255u));
   }
 
-  void count_late(const KeyList<std::uint32_t>& late, std::size_t range, Counts& counts) const {
+  void count_deferred(const KeyList<std::uint32_t>& deferred, std::size_t range,
+                      Counts& counts) const {
     // Positions in a range have 32 bits.
     constexpr std::uint64_t kMaxInRange = std::uint64_t{1} << 31;
-    if (late.size() > kMaxInRange) refuse_capacity(keys_, *state_);
+    if (deferred.size() > kMaxInRange) refuse_capacity(keys_, *state_);
     std::fill_n(counts.begin(), blocks_of(range), 0u);
-    late.for_each_part([&, block = sort_.block_in_range()](auto keys) {
+    deferred.for_each_part([&, block = sort_.block_in_range()](auto keys) {
       for (const std::uint32_t key : keys) ++counts[block(key)];
     });
   }
 
   void count_own(std::size_t range) {
     Counts counts;
-    count_late(late_[range], range, counts);
+    count_deferred(deferred_[range], range, counts);
     const std::uint64_t first = first_block(range);
     const std::size_t blocks = blocks_of(range);
     for (std::size_t i = 0; i < blocks; ++i) {
@@ -227,20 +230,21 @@ class BulkBuild {
     });
   }
 
-  // Sorts the late keys of a range by block; calls visit(block, keys) for the blocks that have any.
+  // Sorts the deferred keys of a range by block; calls visit(block, keys) for the blocks that have
+  // any.
   template <typename Visit>
-  void by_block(const KeyList<std::uint32_t>& late, std::size_t range, BuildScratch& scratch,
+  void by_block(const KeyList<std::uint32_t>& deferred, std::size_t range, BuildScratch& scratch,
                 const Visit& visit) {
-    if (late.size() == 0) return;
+    if (deferred.size() == 0) return;
     Counts ends;
-    count_late(late, range, ends);
+    count_deferred(deferred, range, ends);
     std::uint32_t sum = 0;
     const std::size_t blocks = blocks_of(range);
     for (std::size_t i = 0; i < blocks; ++i) sum += std::exchange(ends[i], sum);
     // Kernels read whole vectors, so beyond the last key. Ranges vary: some room for larger ones.
     std::uint32_t* const sorted =
         scratch.sorted.at_least(sum + sum / 16 + 4 * kMaxBulkPlaced, memory_);
-    late.for_each_part([&ends, sorted, block = sort_.block_in_range()](auto keys) {
+    deferred.for_each_part([&ends, sorted, block = sort_.block_in_range()](auto keys) {
       for (const std::uint32_t key : keys) sorted[ends[block(key)]++] = key;
     });
     std::uint32_t begin = 0;
@@ -255,28 +259,29 @@ class BulkBuild {
     return {kernels_, view_.geometry, counts_, scratch.block, departed_[range], number};
   }
 
-  void settle_own(std::size_t range, BuildScratch& scratch) {
-    by_block(late_[range], range, scratch, [&](std::uint64_t number, auto keys) {
-      block(number, range, scratch).settle_own(keys, state_->blocks()[number], free_[number]);
+  void place_own(std::size_t range, BuildScratch& scratch) {
+    by_block(deferred_[range], range, scratch, [&](std::uint64_t number, auto keys) {
+      block(number, range, scratch).place_own(keys, state_->blocks()[number], free_[number]);
     });
   }
 
   // Adds arrivals to the blocks of a range.
-  void add(std::size_t range, std::uint32_t price, BuildScratch& scratch) {
-    scratch.late.clear();
-    place(range, scratch.late);
-    by_block(scratch.late, range, scratch, [&](std::uint64_t number, auto keys) {
-      block(number, range, scratch).add(keys, price, state_->blocks()[number], free_[number]);
+  void add(std::size_t range, std::uint32_t max_mark_increase, BuildScratch& scratch) {
+    scratch.deferred.clear();
+    place(range, scratch.deferred);
+    by_block(scratch.deferred, range, scratch, [&](std::uint64_t number, auto keys) {
+      block(number, range, scratch)
+          .add(keys, max_mark_increase, state_->blocks()[number], free_[number]);
     });
   }
 
   // --- What is left.
 
-  // Whether more are late than there would be if few keys had copies.
+  // Whether more are deferred than there would be if few keys had copies.
   [[nodiscard]] bool are_many_late() const {
     std::uint64_t all = 0;
-    for (const KeyList<std::uint32_t>& late : late_) all += late.size();
-    return all > keys_.size() / kUsuallyLate;
+    for (const KeyList<std::uint32_t>& deferred : deferred_) all += deferred.size();
+    return all > keys_.size() / kUsuallyDeferred;
   }
 
   void refuse_all() {
@@ -284,10 +289,10 @@ class BulkBuild {
     std::ranges::fill(outcomes_, Outcome{});
   }
 
-  // Whether the leavers are worth a round.
+  // Whether the evicted are worth a round.
   [[nodiscard]] bool are_many_leavers() const {
     std::uint64_t all = 0;
-    for (const Evicted& departed : departed_) all += departed.leavers.size();
+    for (const Evicted& departed : departed_) all += departed.evicted.size();
     return all > keys_.size() / kFew;
   }
 
@@ -301,11 +306,11 @@ class BulkBuild {
   BulkRest rest_;
   std::uint32_t shift_;
   ScratchMemory memory_;
-  BlockSort sort_;                            // the keys of a slice, then the leavers of a round
-  std::vector<Evicted> departed_;            // of each range
-  std::vector<KeyList<std::uint32_t>> late_;  // of each range
-  std::uint8_t* const counts_;                // keys of each block as last counted; 255: or more
-  std::uint64_t* const free_;                 // slots of each block
+  BlockSort sort_;                 // the keys of a slice, then the evicted of a round
+  std::vector<Evicted> departed_;  // of each range
+  std::vector<KeyList<std::uint32_t>> deferred_;  // of each range
+  std::uint8_t* const counts_;  // keys of each block as last counted; 255: or more
+  std::uint64_t* const free_;   // slots of each block
 };
 
 class OneThread final : public BuildTasks {

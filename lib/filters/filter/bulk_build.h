@@ -2,21 +2,22 @@
 // one thing for all keys, mostly without reading fingerprints back:
 //
 //   place   Each key takes a free slot of its bucket at home, if there is one; at a load of 95 %
-//           one key in nine is late. One thread places keys in their order while the filter fits
-//           its second-level cache. Otherwise a slice of the keys at a time is distributed to
+//           one key in nine is deferred. One thread places keys in their order while the filter
+//           fits its second-level cache. Otherwise a slice of the keys at a time is distributed to
 //           ranges of blocks (block_sort.h), and placed range by range.
 //   count   Ranges: how many keys have their home in each block.
-//   settle  Ranges: the late keys are sorted by block, and get slots by displacements
-//           (BuildKernels::settle). Where there are more keys than slots, and for a key that finds
-//           no slot, those of the lowest eviction ranks leave for their alternates.
+//   place_bulk  Ranges: the deferred keys are sorted by block, and get slots by displacements
+//           (BuildKernels::place_bulk). Where there are more keys than slots, and for a key that
+//           finds no slot, those of the lowest eviction ranks leave for their alternates.
 //   add     Ranges, for a few rounds: those that have left a block are placed at their other one,
-//           and settle there if late. Where they are more than free slots, residents of the lowest
-//           ranks leave if that raises the mark by a few ranks only; otherwise the arrival goes
-//           back: somebody else may leave its home for less. The price rises from round to round.
+//           and place_bulk there if deferred. Where they are more than free slots, residents of the
+//           lowest ranks leave if that raises the mark by a few ranks only; otherwise the arrival
+//           goes back: somebody else may leave its home for less. The max_mark_increase rises from
+//           round to round.
 //   insert  The few that are left go to Table::insert, which finds longer chains or that there is
 //           no room.
 //
-// Between two steps the leavers are sorted by their alternates and counted there. A key leaves only
+// Between two steps the evicted are sorted by their alternates and counted there. A key leaves only
 // for a block that had a free slot by the last count, and the mark of the block that it leaves
 // covers its class, so I1 of table.h holds. What happens to a block depends on the order of its
 // keys and on counts that are complete before a step begins: any number of threads, with ranges or
@@ -38,7 +39,7 @@ namespace nestline { inline namespace v0_3 {
 // What a thread needs while it does a task; reused for the next.
 struct BuildScratch {
   ScratchArray<std::uint32_t> sorted;
-  KeyList<std::uint32_t> late;
+  KeyList<std::uint32_t> deferred;
   BulkPlacement block;
 };
 

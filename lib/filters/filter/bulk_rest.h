@@ -38,14 +38,14 @@ class BulkRest {
   BulkRest(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, bool gives_up)
       : state_(state), view_(state->view), keys_(keys), outcomes_(outcomes), gives_up_(gives_up) {}
 
-  // Stores the leavers and leftovers of all ranges, or adds them to the refused.
+  // Stores the evicted and remainder of all ranges, or adds them to the refused.
   void insert(std::span<Evicted> all) {
     state_->size = keys_.size();
     for (Evicted& departed : all) {
-      departed.leavers.for_each_part([&](auto keys) {
+      departed.evicted.for_each_part([&](auto keys) {
         for (const std::uint64_t key : keys) insert(key, departed);
       });
-      for (const std::uint64_t key : departed.leftovers) insert(key, departed);
+      for (const std::uint64_t key : departed.remainder) insert(key, departed);
     }
     for (const Evicted& departed : all) state_->size -= departed.refused.size();
   }
@@ -98,8 +98,8 @@ class BulkRest {
       block = block >> view_.geometry.growth << growth | fingerprint >> unused_bits;
     }
     const std::uint32_t bucket_offset = pair >> 16;
-    const std::uint64_t bucket =
-        visit_layout(state_->bits, [&](auto layout) { return layout.bucket(fingerprint, bucket_offset); });
+    const std::uint64_t bucket = visit_layout(
+        state_->bits, [&](auto layout) { return layout.bucket(fingerprint, bucket_offset); });
     return {block, bucket, fingerprint, bucket_offset};
   }
 

@@ -102,12 +102,12 @@ double planned_rate(int bits, double load, std::uint32_t growth) {
 // doublings; nothing if even half full is too much.
 //
 // Where the width is left open, this also keeps the promise of one failure in a million for keys
-// that look the same. Fingerprint and bucket offset together have M = 2^bits * R values before a low byte
-// of 0 becomes 1. Keys that agree in these and in home are of one kind; without an alternate there
-// is room for k of a kind. With K keys per base block a kind has K / M keys on average, and one
-// with the low byte 1 twice as many. So M (254 + 2^(k+1)) / 256 (K / M)^(k+1) / (k+1)! failures are
-// expected: one in a million at alike_keys. Each doubling at full load multiplies that by 2^(k+1).
-// (Kinds with an alternate have 2k slots and fail far more rarely.)
+// that look the same. Fingerprint and bucket offset together have M = 2^bits * R values before a
+// low byte of 0 becomes 1. Keys that agree in these and in home are of one kind; without an
+// alternate there is room for k of a kind. With K keys per base block a kind has K / M keys on
+// average, and one with the low byte 1 twice as many. So M (254 + 2^(k+1)) / 256 (K / M)^(k+1) /
+// (k+1)! failures are expected: one in a million at alike_keys. Each doubling at full load
+// multiplies that by 2^(k+1). (Kinds with an alternate have 2k slots and fail far more rarely.)
 std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t growth) {
   double most = wish.load;
   if (wish.any_width) {

@@ -81,8 +81,9 @@ TYPED_TEST(FirstTriesTest, StoreByTheShortestWay) {
       const EvictionPath path = filter_kernels(Layout::kBits).find_path_to_free(before, expected);
       if (tries.store(blocks.data(), this->kGeometry, hash)) {
         ASSERT_TRUE(path);
-        this->expect_changed(before, blocks[expected.block],
-                             [&](Block& block) { walk<Layout>(block, path, expected.fingerprint); });
+        this->expect_changed(before, blocks[expected.block], [&](Block& block) {
+          walk<Layout>(block, path, expected.fingerprint);
+        });
         ++stored;
       } else {
         EXPECT_FALSE(path);

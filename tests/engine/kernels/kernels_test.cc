@@ -201,33 +201,35 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
         kernels.rank(block, ranks);
         std::uint64_t all = random() & random() & L::kAllSlots & ~ranks.free;
         const std::uint64_t slots = all;
-        EvictionCandidates leavers;
+        EvictionCandidates candidates;
         const std::uint32_t newcomer = random_fingerprint<L>(random);
         const auto bucket_offset = static_cast<std::uint32_t>(random() % L::kSlotsPerSegment);
         if (random() % 2 == 0) {
-          leavers.target[EvictionOrder::kNobody] = moved(geometry, {number, 0, newcomer, bucket_offset});
-          leavers.all = std::uint64_t{1} << EvictionOrder::kNobody;
-          all |= leavers.all;
+          candidates.target[EvictionOrder::kNobody] =
+              moved(geometry, {number, 0, newcomer, bucket_offset});
+          candidates.all = std::uint64_t{1} << EvictionOrder::kNobody;
+          all |= candidates.all;
         }
-        kernels.leavers({blocks.data(), geometry, block, number, ranks}, slots, leavers);
-        EXPECT_EQ(leavers.all, all);
-        EXPECT_EQ((leavers.away | leavers.open | leavers.direct) & ~all, 0u);
+        kernels.candidates({blocks.data(), geometry, block, number, ranks}, slots, candidates);
+        EXPECT_EQ(candidates.all, all);
+        EXPECT_EQ((candidates.away | candidates.open | candidates.direct) & ~all, 0u);
         for (std::uint64_t rest = all; rest != 0; rest &= rest - 1) {
           const std::uint32_t s = first_slot(rest);
           const std::uint32_t f = s == EvictionOrder::kNobody ? newcomer : L::get(block, s);
-          const std::uint32_t p = s == EvictionOrder::kNobody ? bucket_offset : L::bucket_offset_at(f, s);
+          const std::uint32_t p =
+              s == EvictionOrder::kNobody ? bucket_offset : L::bucket_offset_at(f, s);
           const Place away = moved(geometry, {number, L::bucket(f, p), f, p});
-          EXPECT_EQ(leavers.target[s].block, away.block);
-          EXPECT_EQ(leavers.target[s].fingerprint, f);
-          EXPECT_EQ(leavers.target[s].bucket_offset, p);
-          EXPECT_EQ(leavers.away >> s & 1, away.block != number ? 1u : 0u);
+          EXPECT_EQ(candidates.target[s].block, away.block);
+          EXPECT_EQ(candidates.target[s].fingerprint, f);
+          EXPECT_EQ(candidates.target[s].bucket_offset, p);
+          EXPECT_EQ(candidates.away >> s & 1, away.block != number ? 1u : 0u);
           const Block& other = blocks[away.block];
           const std::uint64_t free = kernels.free_slots(other);
-          EXPECT_EQ(leavers.free[s], free);
+          EXPECT_EQ(candidates.free[s], free);
           bool open = away.block != number && free != 0;
-          EXPECT_EQ(leavers.direct >> s & 1, open && (free & away.bucket) != 0 ? 1u : 0u);
+          EXPECT_EQ(candidates.direct >> s & 1, open && (free & away.bucket) != 0 ? 1u : 0u);
           if (open) {
-            EXPECT_EQ(leavers.target[s].bucket, away.bucket);
+            EXPECT_EQ(candidates.target[s].bucket, away.bucket);
             if ((free & away.bucket) == 0 && other.overflow_mark() != 0) {
               open = false;
               for (std::uint32_t t = 0; t < L::kSlots; ++t) {
@@ -236,7 +238,7 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
               hopeless += !open;
             }
           }
-          EXPECT_EQ(leavers.open >> s & 1, open ? 1u : 0u);
+          EXPECT_EQ(candidates.open >> s & 1, open ? 1u : 0u);
         }
       }
     }
@@ -246,7 +248,8 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
 
 // Whether each step of a path is possible in the block, from the bucket to one of the goals.
 template <class L>
-void expect_valid(const Block& block, std::uint64_t bucket, std::uint64_t goals, EvictionPath path) {
+void expect_valid(const Block& block, std::uint64_t bucket, std::uint64_t goals,
+                  EvictionPath path) {
   const std::uint32_t last = path.steps() - 1;
   EXPECT_NE(bucket >> path.step(0) & 1, 0u);
   EXPECT_NE(goals >> path.step(last) & 1, 0u);
@@ -307,7 +310,8 @@ TYPED_TEST(KernelsTest, WalkedWaysAreShortest) {
         const auto bucket_offset = static_cast<std::uint32_t>(random() % L::kSlotsPerSegment);
         const std::uint64_t bucket = L::bucket(fingerprint, bucket_offset);
         const std::uint64_t free = kernels.free_slots(block);
-        const EvictionPath path = kernels.find_path_to_free(block, {0, 0, fingerprint, bucket_offset});
+        const EvictionPath path =
+            kernels.find_path_to_free(block, {0, 0, fingerprint, bucket_offset});
         EXPECT_EQ(path.steps(), free == 0 ? 0 : expected_steps<L>(block, bucket, free));
         EXPECT_FALSE(path && !is_open<L>(block, path));
         Block expected = block;
@@ -391,8 +395,8 @@ TYPED_TEST(KernelsTest, LocateBatch) {
               build_kernels(L::kBits).locate_pairs(view, keys.data() + shift, count, input,
                                                    numbers.data());
               for (std::size_t i = 0; i < count; ++i) {
-                ASSERT_EQ(numbers[i],
-                          located(places[i].block, places[i].fingerprint | places[i].bucket_offset << 16));
+                ASSERT_EQ(numbers[i], located(places[i].block, places[i].fingerprint |
+                                                                   places[i].bucket_offset << 16));
               }
             }
           }
@@ -464,8 +468,9 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
                                    [&](std::uint32_t f) { return f == place.fingerprint; }) &
                     place.bucket) != 0;
           };
-          return probe(home) || (eviction_rank(home.fingerprint) < blocks[home.block].overflow_mark() &&
-                                 probe(moved(view.geometry, home)));
+          return probe(home) ||
+                 (eviction_rank(home.fingerprint) < blocks[home.block].overflow_mark() &&
+                  probe(moved(view.geometry, home)));
         };
         for (const std::size_t count : {0u, 1u, 7u, 63u, 64u, 65u, 127u, 128u, 129u, 192u, 1000u}) {
           std::vector<std::uint64_t> keys(count + 1);

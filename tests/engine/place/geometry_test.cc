@@ -169,7 +169,8 @@ TYPED_TEST(GeometryTest, PhasesAreEvenInFiltersOfTheLargestSize) {
     ++bucket_offsets[2 * home.bucket_offset + home.block % 2];
   }
   const double even = kKeys / static_cast<double>(bucket_offsets.size());
-  for (const int count : bucket_offsets) EXPECT_NEAR(count, even, 6 * std::sqrt(even) + 0.01 * even);
+  for (const int count : bucket_offsets)
+    EXPECT_NEAR(count, even, 6 * std::sqrt(even) + 0.01 * even);
 }
 
 }  // namespace

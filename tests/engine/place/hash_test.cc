@@ -93,7 +93,8 @@ TEST(Hash, StringsOfAnyLengthDiffer) {
 
 // Each output bit that a place depends on flips for half of the keys when one input bit is flipped:
 // within six standard deviations for each pair, and within noise on average. Keys are counters and
-// random. The lowest bits, which only the bucket offset of filters above 2^14 blocks reads, are mixed less.
+// random. The lowest bits, which only the bucket offset of filters above 2^14 blocks reads, are
+// mixed less.
 TEST(Hash, MixerAvalanches) {
   constexpr int kKeys = 20000;
   constexpr std::size_t kLowest = 18;

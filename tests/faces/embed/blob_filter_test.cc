@@ -103,8 +103,8 @@ TEST_P(BlobFilters, PouredSurplusIsDroppedAndStillFound) {
   for (int i = 0; i < 15; ++i) {
     Filter next = make_empty(shape, nullptr);
     for (std::uint64_t key = 0; key < 20; ++key) ASSERT_TRUE(next.insert(key));
-    Share share(1, 1);
-    pour(next, all, share, Surplus::goes);
+    Quota share(1, 1);
+    migrate(next, all, share, IfFull::goes);
     ASSERT_EQ(next.size(), 0u);
   }
   EXPECT_LE(all.size(), 20 * most_copies(GetParam()));
@@ -115,8 +115,8 @@ TEST_P(BlobFilters, PouredSurplusIsDroppedAndStillFound) {
   // Without that they stay.
   Filter next = make_empty(shape, nullptr);
   ASSERT_TRUE(next.insert(std::uint64_t{3}));
-  Share share(1, 1);
-  pour(next, all, share);
+  Quota share(1, 1);
+  migrate(next, all, share);
   EXPECT_EQ(next.size(), 1u);
 }
 

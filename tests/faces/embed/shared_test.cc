@@ -59,7 +59,8 @@ TEST_P(SharedBlocks, AreThoseOfAFilter) {
   }
   ASSERT_EQ(bytes_of(shared), bytes_of(plain));
   for (const std::uint64_t key : keys)
-    ASSERT_EQ(standing_of(blocks_of(shared), key), standing_of(blocks_of(plain), key));
+    ASSERT_EQ(match_confidence_of(blocks_of(shared), key),
+              match_confidence_of(blocks_of(plain), key));
   const Filter copy = copy_of(shared);
   EXPECT_EQ(bytes_of(copy), bytes_of(plain));
   EXPECT_EQ(copy.size(), plain.size());

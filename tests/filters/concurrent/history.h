@@ -10,9 +10,9 @@
 // operations are done and on the model's content, so each such pair is tried only once.
 //
 // The model is a multiset over key classes: keys that no filter can tell apart, since their
-// fingerprints, bucket offsets and homes are equal. Two classes with equal fingerprint and bucket offset whose
-// homes are each other's alternates are partners: keys of one may answer for the other. With `home`
-// copies of a class and `away` of its partner
+// fingerprints, bucket offsets and homes are equal. Two classes with equal fingerprint and bucket
+// offset whose homes are each other's alternates are partners: keys of one may answer for the
+// other. With `home` copies of a class and `away` of its partner
 //
 //   may_contain  is true if home > 0, false if home + away == 0, otherwise either
 //   count        is between home and home + away

@@ -24,17 +24,17 @@ namespace nestline::test {
 
 using Random = std::mt19937_64;
 
-// Makes hashes for wanted places. A (fingerprint, bucket offset) that has been drawn is not drawn again, so
-// keys of different draws never answer for each other. `bits`: a filter's width, or the number of
-// the layout of an expiring one.
+// Makes hashes for wanted places. A (fingerprint, bucket offset) that has been drawn is not drawn
+// again, so keys of different draws never answer for each other. `bits`: a filter's width, or the
+// number of the layout of an expiring one.
 class HashSmith {
  public:
   HashSmith(int bits, std::uint64_t base_blocks, Random& random)
       : bits_(bits), geometry_{base_blocks, 0}, random_(random) {}
 
-  // The rest of a hash (lib/engine/place/hash.h), which decides fingerprint and bucket offset, with a pair
-  // that was not drawn before; `lowest_class`: one of the eviction ranks 0 to 2, the first to be
-  // sent away.
+  // The rest of a hash (lib/engine/place/hash.h), which decides fingerprint and bucket offset, with
+  // a pair that was not drawn before; `lowest_class`: one of the eviction ranks 0 to 2, the first
+  // to be sent away.
   std::uint32_t draw_rest(bool lowest_class = false);
   // A hash with this rest and a home in base `block`; another one at almost every call.
   std::uint64_t hash(std::uint64_t block, std::uint32_t rest);

@@ -199,7 +199,8 @@ TEST(ExpiringFilterTest, TurnsOverForEver) {
         const Place home =
             home_of<decltype(layout)>(table.view.geometry, hasher_of(0)(absent).value);
         Place other;
-        away += may_be_away(table.view.geometry, table.view.blocks[home.block].overflow_mark(), home, other);
+        away += may_be_away(table.view.geometry, table.view.blocks[home.block].overflow_mark(),
+                            home, other);
       });
     }
     const double rate = static_cast<double>(found) / kAbsent;

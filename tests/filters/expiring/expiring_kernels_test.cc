@@ -255,7 +255,7 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
           std::vector<std::uint64_t> bitmap(words + 1, 0xaaaaaaaaaaaaaaaau);
           std::vector<std::uint64_t> unknown(words + 1, 0xaaaaaaaaaaaaaaaau);
           const bool any = kernels.contains_batch_concurrent(view, keys.data(), count, input,
-                                                         bitmap.data(), unknown.data());
+                                                             bitmap.data(), unknown.data());
           EXPECT_EQ(bitmap.back(), 0xaaaaaaaaaaaaaaaau);
           EXPECT_EQ(unknown.back(), 0xaaaaaaaaaaaaaaaau);
           bool expected_any = false;

@@ -1,8 +1,8 @@
 // An exact model of an expiring filter: which keys must be found, which may be because of a key
 // that looks the same, and which must not be.
 //
-// Two keys look the same if they have one fingerprint, one bucket offset and the same two blocks. A filter
-// may take one for the other, but nobody else.
+// Two keys look the same if they have one fingerprint, one bucket offset and the same two blocks. A
+// filter may take one for the other, but nobody else.
 #ifndef NESTLINE_TESTS_FILTERS_EXPIRING_EXPIRING_MODEL_H_
 #define NESTLINE_TESTS_FILTERS_EXPIRING_EXPIRING_MODEL_H_
 

@@ -235,8 +235,8 @@ TEST_P(BulkBuild, StoresTheMostCopiesOfOneKeyAlone) {
   }
 }
 
-// Hashes of one home, of few fingerprints, and of one bucket offset: the keys of a block are far too many,
-// and nobody else's are.
+// Hashes of one home, of few fingerprints, and of one bucket offset: the keys of a block are far
+// too many, and nobody else's are.
 TEST_P(BulkBuild, StandsCrowds) {
   const int bits = GetParam();
   const Options options = {.capacity = 100'000, .bits = bits};

@@ -48,7 +48,8 @@ class Input {
 
 enum class Kind : std::uint8_t { integer, string, hash };
 
-// 256 keys of each kind. The hashes collide as much as hashes can: few homes, fingerprints, bucket offsets.
+// 256 keys of each kind. The hashes collide as much as hashes can: few homes, fingerprints, bucket
+// offsets.
 struct KeySet {
   std::vector<std::uint64_t> integers;
   std::vector<std::string> texts;

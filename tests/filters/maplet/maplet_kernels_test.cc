@@ -74,7 +74,8 @@ Block random_block(std::mt19937_64& random, std::uint32_t percent) {
         random() % 2 == 0 ? 0x1234 : 1 + static_cast<std::uint32_t>(random() % 255);
     L::set(block, s, high | low, random() & L::kValueMask);
   }
-  if (random() % 2 == 0) block.raise_overflow_mark(static_cast<std::uint32_t>(random() % kEvictionRanks));
+  if (random() % 2 == 0)
+    block.raise_overflow_mark(static_cast<std::uint32_t>(random() % kEvictionRanks));
   return block;
 }
 

@@ -23,7 +23,7 @@ Outcome add_item(const Call& call, CuckooValue& filter, std::string_view item, U
   return outcome;
 }
 
-// The first generation beside tables of RedisBloom is replicated before the items in it.
+// The first sub_filter beside tables of RedisBloom is replicated before the items in it.
 void replicate_if_opened(const Call& call, const CuckooValue& filter, bool followed_redisbloom) {
   if (followed_redisbloom && !filter.follows_redisbloom()) replicate_opening(call, filter);
 }

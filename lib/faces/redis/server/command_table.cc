@@ -108,9 +108,9 @@ struct Entry {
   const char* complexity;
 };
 
-constexpr char kPerItem[] = "O(g), g generations";
-constexpr char kPerItems[] = "O(n * g), n items, g generations";
-constexpr char kPerHashes[] = "O(n * g), n hashes, g generations";
+constexpr char kPerItem[] = "O(g), g sub_filters";
+constexpr char kPerItems[] = "O(n * g), n items, g sub_filters";
+constexpr char kPerHashes[] = "O(n * g), n hashes, g sub_filters";
 constexpr char kPerMemory[] = "O(m), m bytes of memory";
 constexpr char kPerPiece[] = "O(m), m bytes of the piece";
 

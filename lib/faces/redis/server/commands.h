@@ -198,7 +198,7 @@ Outcome within_limits(const Call& call, const Add& add) {
 // Gives the key a filter with the defaults of the configuration, and this capacity if there is one,
 // and replicates its CF.RESERVE. If that fails, replies with the reason and returns null.
 CuckooValue* create_by_default(const Call& call, OpenedKey& key, std::optional<long long> capacity);
-// Replicates that the filter's first generation was opened beside tables of RedisBloom.
+// Replicates that the filter's first sub_filter was opened beside tables of RedisBloom.
 void replicate_opening(const Call& call, const CuckooValue& filter);
 // What commands do with a filter that has a window (windowed.cc). Each replies.
 int add_windowed(const Call& call, WindowedValue& value, const char* event);

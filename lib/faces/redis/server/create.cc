@@ -10,7 +10,7 @@
 // For settings that are left out, this server's configuration stands in for RedisBloom's.
 //
 // This ends for a filter when a client of this server adds to it. Then a CF.RESERVE with SEED is
-// replicated first, at which copies of this server open a generation beside the tables.
+// replicated first, at which copies of this server open a sub_filter beside the tables.
 //
 // WIDTHS says among how many widths the plan chooses, 3 or 5 (Settings::all_widths). Without it
 // they are the three that every version knows.

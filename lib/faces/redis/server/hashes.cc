@@ -86,14 +86,14 @@ int add_windowed(const Call& call, WindowedValue& value, const HashString& hashe
                  const char* event) {
   if (refuse_incomplete(call, value)) return kOk;
   std::vector<char> bits(bit_bytes(hashes.size()));
-  pay_ticks(call, value);
+  apply_pending_ticks(call, value);
   add_chunks(
       hashes, [&](auto chunk, auto outcomes) { value.add(chunk, outcomes); },
       [&](std::size_t first, auto answers) {
         put_bits(answers, std::span(bits).subspan(first / 8, bit_bytes(answers.size())));
       });
   replicate(call, event);
-  cover_addition(call, value);
+  replicate_insert_time(call, value);
   return reply_bytes(call, bits);
 }
 

@@ -18,7 +18,7 @@ ZeroedMemory& server_memory() noexcept;
 // Whether allocations from now on ask the system for huge pages, for the whole ones inside.
 void use_huge_pages(bool yes) noexcept;
 
-// What is allocated now for blocks: once for a generation, and for all tables of one header.
+// What is allocated now for blocks: once for a sub_filter, and for all tables of one header.
 struct ServerMemoryUse {
   std::uint64_t allocations;
   std::uint64_t bytes;

@@ -37,7 +37,7 @@ void begin_tick(WindowedValue& value) {
   const auto passed = std::min(
       static_cast<std::int64_t>(std::min(milliseconds, kMaxWindow * 10'000)) * kMillisecond,
       kAllTicks * length);
-  value.owed = passed / length;
+  value.pending_ticks = passed / length;
   value.begun = steady_now() - passed % length;
 }
 
@@ -51,23 +51,23 @@ std::int64_t ticks_at_once(const WindowedValue& value) {
 
 // Ticks that are over, of a value whose tick has begun.
 std::int64_t ticks_over(const WindowedValue& value, std::int64_t now) {
-  return value.owed + std::max<std::int64_t>(0, now - *value.begun) / value.tick_length();
+  return value.pending_ticks + std::max<std::int64_t>(0, now - *value.begun) / value.tick_length();
 }
 
 // When the next change of the value is due.
 std::int64_t due_of(const WindowedValue& value) {
   if (value.next_death() == 0 || value.tick() >= kMaxTick) return kNever;
-  return *value.begun + (ticks_at_once(value) - value.owed) * value.tick_length();
+  return *value.begun + (ticks_at_once(value) - value.pending_ticks) * value.tick_length();
 }
 
 // Moves a value on by so many ticks that are over, and replicates that.
 void advance_by(Context* context, String* name, WindowedValue& value, std::int64_t ticks,
                 std::int64_t now) {
   const std::int64_t length = value.tick_length();
-  const std::int64_t paid = std::min(value.owed, ticks);
-  value.owed -= paid;
+  const std::int64_t paid = std::min(value.pending_ticks, ticks);
+  value.pending_ticks -= paid;
   *value.begun += (ticks - paid) * length;
-  const std::int64_t ago = now - *value.begun + value.owed * length;
+  const std::int64_t ago = now - *value.begun + value.pending_ticks * length;
   const std::uint64_t wall = wall_now();
   (void)value.advance(std::min(value.tick() + static_cast<std::uint64_t>(ticks), kMaxTick),
                       wall - std::min(wall, static_cast<std::uint64_t>(ago / kMillisecond)));
@@ -291,8 +291,8 @@ void KeptValue::End::operator()(WindowedValue* value) const noexcept {
   delete value;
 }
 
-void pay_ticks(const Call& call, WindowedValue& value) {
-  const bool is_known = value.begun && value.owed == 0;
+void apply_pending_ticks(const Call& call, WindowedValue& value) {
+  const bool is_known = value.begun && value.pending_ticks == 0;
   if (is_known && steady_now() < *value.begun + value.tick_length()) return;
   if (is_replayed(call) || (api.GetContextFlags(call.context) & kContextPrimary) == 0) return;
   const bool is_timed = configuration().window_timer != 0;
@@ -300,14 +300,14 @@ void pay_ticks(const Call& call, WindowedValue& value) {
   const std::int64_t now = steady_now();
   if (is_timed ? value.next_death() == 0 : !is_known) {
     value.begun = now;
-    value.owed = 0;
+    value.pending_ticks = 0;
   } else if (is_timed) {
-    const std::int64_t ticks = is_large(value) ? value.owed : ticks_over(value, now);
+    const std::int64_t ticks = is_large(value) ? value.pending_ticks : ticks_over(value, now);
     if (ticks != 0) advance_by(call.context, call.key(), value, ticks, now);
   }
 }
 
-void cover_addition(const Call& call, WindowedValue& value) {
+void replicate_insert_time(const Call& call, WindowedValue& value) {
   const std::int64_t length = value.tick_length();
   if (value.begun) {
     value.begun = std::max(*value.begun, steady_now() - length);

@@ -28,15 +28,15 @@
 //   2. b(n + 1) >= b(n) + L for every n > k.
 //
 // In one process b(n + 1) is b(n) + L, whenever the timer comes; but an addition to a tick that is
-// overdue, as of a large value, makes its end the present (cover_addition). So 1 and 2 hold. A
-// copy, whichever way its bytes came (RDB file, DUMP, append-only file, replication, CF.SCANDUMP),
-// has tick k and `time` T, and takes b(n) = T + (n - k) L for n > k, or later. So 2 holds in it,
-// also for items of ticks before k, because T is no sooner than b(k) was: advance_by() rounds it
-// up. 1 needs t <= T + L: so it is but for an addition to an overdue tick, or to one that stood;
-// cover_addition() then makes T the present, and replicates that in one unit with the addition.
-// These are times of the wall clock, so it holds as far as the servers' agree: one set ahead lets
-// items die that much sooner. A replica counts from when it received b(n) and t, both later than
-// they were.
+// overdue, as of a large value, makes its end the present (replicate_insert_time). So 1 and 2 hold.
+// A copy, whichever way its bytes came (RDB file, DUMP, append-only file, replication,
+// CF.SCANDUMP), has tick k and `time` T, and takes b(n) = T + (n - k) L for n > k, or later. So 2
+// holds in it, also for items of ticks before k, because T is no sooner than b(k) was: advance_by()
+// rounds it up. 1 needs t <= T + L: so it is but for an addition to an overdue tick, or to one that
+// stood; replicate_insert_time() then makes T the present, and replicates that in one unit with the
+// addition. These are times of the wall clock, so it holds as far as the servers' agree: one set
+// ahead lets items die that much sooner. A replica counts from when it received b(n) and t, both
+// later than they were.
 //
 // The ticker has an entry with the key's name for each value, from when it comes into a key until
 // it is freed; commands that make values, loading, and events for keys that are renamed, copied or
@@ -61,9 +61,9 @@ void register_ticker(Context* context);
 void tick_key(WindowedValue& value, int database, std::string_view key);
 // Before an addition to the value of the call's key: moves it on by the ticks that were not made up
 // yet, or of a large value that it owes, and replicates that. O(memory) for each of them.
-void pay_ticks(const Call& call, WindowedValue& value);
+void apply_pending_ticks(const Call& call, WindowedValue& value);
 // After an addition: makes sure that its items live their lives, here and in copies, no longer.
-void cover_addition(const Call& call, WindowedValue& value);
+void replicate_insert_time(const Call& call, WindowedValue& value);
 // The steady clock, in microseconds, and the wall clock, in milliseconds since 1970, rounded up.
 std::int64_t steady_now() noexcept;
 std::uint64_t wall_now() noexcept;

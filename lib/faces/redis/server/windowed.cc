@@ -31,11 +31,11 @@ int add_windowed(const Call& call, WindowedValue& value, const char* event) {
   if (refuse_incomplete(call, value)) return kOk;
   const auto life = life_of(call, value);
   if (!life) return kOk;
-  pay_ticks(call, value);
+  apply_pending_ticks(call, value);
   const Outcome outcome = value.add(call.item(2), *life);
   count_outcome(outcome);
   replicate(call, event);
-  cover_addition(call, value);
+  replicate_insert_time(call, value);
   // To a primary no error is sent.
   if (outcome == Outcome::full && !is_replayed(call)) return reply_error(call, kFull);
   return api.ReplyWithBool(call.context, outcome == Outcome::stored);
@@ -46,10 +46,10 @@ int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unle
   if (refuse_incomplete(call, value)) return kOk;
   const std::vector<std::string_view> items = items_of(call, first_item);
   std::vector<Outcome> outcomes(items.size());
-  pay_ticks(call, value);
+  apply_pending_ticks(call, value);
   value.add(items, outcomes);
   replicate(call, event);
-  cover_addition(call, value);
+  replicate_insert_time(call, value);
   api.ReplyWithArray(call.context, static_cast<long>(items.size()));
   for (const Outcome outcome : outcomes) {
     count_outcome(outcome);
@@ -120,7 +120,7 @@ int advance(const Call& call) {
   if (is_replayed(call)) tick_key(*value, api.GetSelectedDb(call.context), text(call.key()));
   const auto now = static_cast<long long>(*tick);
   if (value->advance(*tick, time.value_or(wall_now()))) {
-    value->owed = 0;
+    value->pending_ticks = 0;
     value->begun = is_loading(call) ? std::nullopt : std::optional(steady_now());
     api.Replicate(call.context, "CF.ADVANCE", "slcl", call.key(), now, "AT",
                   static_cast<long long>(value->time()));

@@ -14,7 +14,7 @@ constexpr std::size_t kEntryBytes = 24;
 // A piece of the ledger ends with a whole stretch.
 constexpr std::uint64_t kMaxEntriesInPiece = kEntriesInPiece + (1U << kStretchBits);
 // The iterator of an area's piece is 2 + (area * 2^30 + piece), where tables are numbered after the
-// highest possible generation. The ledger's is 2^52 + stretch. No area has 2^50 bytes.
+// highest possible sub_filter. The ledger's is 2^52 + stretch. No area has 2^50 bytes.
 constexpr unsigned kPieceNumberBits = 30;
 constexpr std::uint64_t kMaxGenerationAreas = 65536;
 constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
@@ -35,24 +35,24 @@ bool is_sealed(Bytes bytes) {
   return get<std::uint64_t>(bytes, covered) == checksum(bytes.first(covered));
 }
 
-void put_generation(std::span<std::byte> bytes, const ImageGeneration& generation) {
-  const GenerationShape& shape = generation.shape;
+void put_generation(std::span<std::byte> bytes, const ImageGeneration& sub_filter) {
+  const GenerationShape& shape = sub_filter.shape;
   put(bytes, 0, static_cast<std::uint8_t>(shape.bits));
   put(bytes, 1, static_cast<std::uint8_t>(shape.growth));
   put(bytes, 2, static_cast<std::uint8_t>(shape.most_growth));
   put(bytes, 4, shape.number);
   put(bytes, 8, shape.base_blocks);
   put(bytes, 16, shape.capacity);
-  put(bytes, 24, generation.keys);
+  put(bytes, 24, sub_filter.keys);
 }
 
 std::optional<ImageGeneration> get_generation(Bytes bytes) {
   const auto byte = [&](std::size_t at) { return get<std::uint8_t>(bytes, at); };
   const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes, at); };
-  const ImageGeneration generation = {
+  const ImageGeneration sub_filter = {
       {byte(0), byte(1), byte(2), number(8), number(16), get<std::uint32_t>(bytes, 4)}, number(24)};
-  if (byte(3) != 0 || !is_valid(generation.shape, generation.keys)) return std::nullopt;
-  return generation;
+  if (byte(3) != 0 || !is_valid(sub_filter.shape, sub_filter.keys)) return std::nullopt;
+  return sub_filter;
 }
 
 // Whether a value can have these settings. A value from RedisBloom's tables may have any capacity.
@@ -68,15 +68,15 @@ bool are_valid(const Settings& settings) {
 // Whether there is a filter, and room for the items outside tables: the next filter's size.
 bool is_sound(const ImageHead& head) {
   std::uint64_t keys = 0;
-  for (const ImageGeneration& each : head.generations) {
+  for (const ImageGeneration& each : head.sub_filters) {
     keys += std::min(each.keys, kMaxItems);
     if (keys > kMaxItems) return false;
   }
   // An entry may count this many copies besides.
   if (head.items > keys + head.ledger_entries * Ledger::kMaxCopies) return false;
-  if (head.redisbloom.tables == 0) return !head.generations.empty();
-  // The first generation beside tables may be as large as the capacity.
-  return !head.generations.empty() ||
+  if (head.redisbloom.tables == 0) return !head.sub_filters.empty();
+  // The first sub_filter beside tables may be as large as the capacity.
+  return !head.sub_filters.empty() ||
          head.settings.capacity / head.redisbloom.bucket_size <= head.redisbloom.buckets;
 }
 
@@ -94,18 +94,18 @@ std::size_t PiecePlace::content_bytes() const noexcept {
 }
 
 Areas::Areas(const ImageHead& head)
-    : Areas(head.generations.size(), head.redisbloom.tables,
+    : Areas(head.sub_filters.size(), head.redisbloom.tables,
             [&head](AreaKind kind, std::uint64_t index) {
               if (kind == AreaKind::slots) {
                 return *head.redisbloom.buckets_of(index) * head.redisbloom.bucket_size;
               }
-              const GenerationShape& shape = head.generations[index].shape;
+              const GenerationShape& shape = head.sub_filters[index].shape;
               return (shape.base_blocks << shape.growth) * kBlockBytes;
             }) {}
 
 PiecePlace Areas::area(AreaKind kind, std::uint64_t index) const {
-  if (kind == AreaKind::blocks && index >= generations_) {
-    index -= generations_;
+  if (kind == AreaKind::blocks && index >= sub_filters_) {
+    index -= sub_filters_;
     kind = AreaKind::slots;
   }
   if (kind == AreaKind::slots && index >= tables_) return {AreaKind::ledger, 0, 0, 0};
@@ -128,7 +128,7 @@ std::optional<PiecePlace> Areas::at(std::uint64_t iterator) const {
   std::uint64_t index = (iterator - 2) >> kPieceNumberBits;
   const bool is_table = index >= kMaxGenerationAreas;
   if (is_table) index -= kMaxGenerationAreas;
-  if (index >= (is_table ? tables_ : generations_)) return std::nullopt;
+  if (index >= (is_table ? tables_ : sub_filters_)) return std::nullopt;
   PiecePlace place = area(is_table ? AreaKind::slots : AreaKind::blocks, index);
   const std::uint64_t number = (iterator - 2) & ((std::uint64_t{1} << kPieceNumberBits) - 1);
   place.offset = number * kPieceBytes;
@@ -145,7 +145,7 @@ bool Areas::have(const PiecePlace& place) const {
     default:
       return false;
   }
-  return place.index < (place.kind == AreaKind::blocks ? generations_ : tables_) &&
+  return place.index < (place.kind == AreaKind::blocks ? sub_filters_ : tables_) &&
          place.area_bytes == bytes_(place.kind, place.index) && place.offset % kPieceBytes == 0 &&
          place.offset < place.area_bytes;
 }
@@ -156,12 +156,12 @@ std::uint64_t Areas::iterator_after(const PiecePlace& place) const {
 }
 
 std::vector<std::byte> encode_head(const ImageHead& head) {
-  std::vector<std::byte> bytes(kGenerationsAt + kGenerationBytes * head.generations.size() +
+  std::vector<std::byte> bytes(kGenerationsAt + kGenerationBytes * head.sub_filters.size() +
                                kChecksumBytes);
   const Settings& settings = head.settings;
   std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
   put(bytes, 8, kVersion);
-  put(bytes, 12, static_cast<std::uint32_t>(head.generations.size()));
+  put(bytes, 12, static_cast<std::uint32_t>(head.sub_filters.size()));
   put(bytes, 16, settings.capacity);
   put(bytes, 24, std::bit_cast<std::uint64_t>(settings.error));
   put(bytes, 32, settings.bucket_size);
@@ -178,9 +178,9 @@ std::vector<std::byte> encode_head(const ImageHead& head) {
     const auto header = write_header(head.redisbloom);
     std::ranges::copy(header, bytes.begin() + 80);
   }
-  for (std::size_t i = 0; i < head.generations.size(); ++i) {
+  for (std::size_t i = 0; i < head.sub_filters.size(); ++i) {
     put_generation(std::span(bytes).subspan(kGenerationsAt + kGenerationBytes * i),
-                   head.generations[i]);
+                   head.sub_filters[i]);
   }
   seal(bytes);
   return bytes;
@@ -216,10 +216,10 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
     head.redisbloom = *parsed;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const auto generation = get_generation(bytes.subspan(kGenerationsAt + kGenerationBytes * i));
-    if (!generation) return std::nullopt;
-    if (needs_all_widths(generation->shape.bits) && !head.settings.all_widths) return std::nullopt;
-    head.generations.push_back(*generation);
+    const auto sub_filter = get_generation(bytes.subspan(kGenerationsAt + kGenerationBytes * i));
+    if (!sub_filter) return std::nullopt;
+    if (needs_all_widths(sub_filter->shape.bits) && !head.settings.all_widths) return std::nullopt;
+    head.sub_filters.push_back(*sub_filter);
   }
   if (!is_sound(head)) return std::nullopt;
   return head;

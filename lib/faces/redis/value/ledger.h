@@ -4,7 +4,7 @@
 //           many that a search for another one was spared (value_change.cc).
 //   n < 0   -n copies that slots show were erased, but are still in slots: more than one filter
 //           showed a match, and the wrong one would have been another item's fingerprint. A filter
-//           here is a family of generations (generation_list.h), or all tables of RedisBloom.
+//           here is a family of sub_filters (sub_filter_list.h), or all tables of RedisBloom.
 //
 // So an item has as many copies as slots show, plus n. An entry of n < 0 is settled (the
 // fingerprints are removed) as soon as it is known which filter they are in: if all but one
@@ -92,7 +92,7 @@ class Ledger {
     std::int64_t copies = 0;       ///< n; not 0 but for prepare.
     std::uint64_t redisbloom = 0;  ///< See redisbloom_hash.
     bool has_redisbloom = false;
-    /// Two generations that showed the item when somebody looked last: a hint, in no image.
+    /// Two sub_filters that showed the item when somebody looked last: a hint, in no image.
     mutable std::array<std::uint8_t, 2> seen_in = {};
 
     /// The item's MurmurHash64A; none if its copies cannot be in RedisBloom's tables.

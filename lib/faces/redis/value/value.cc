@@ -21,11 +21,11 @@ std::unique_ptr<CuckooValue> CuckooValue::create(const Settings& settings,
   return value;
 }
 
-// The first generation takes at once what it can; what is beyond its capacity or slots is added.
+// The first sub_filter takes at once what it can; what is beyond its capacity or slots is added.
 std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
                                                 std::span<const std::uint64_t> hashes) {
   auto value = create(settings);
-  Generation& first = value->generations_.front();
+  SubFilter& first = value->sub_filters_.front();
   const auto many = hashes.first(std::min<std::uint64_t>(hashes.size(), first.capacity()));
   std::vector<Outcome> filled(many.size());
   first.fill(many, filled);
@@ -87,9 +87,9 @@ CuckooValue::Shown CuckooValue::shown(const Item& item) const noexcept {
     shown.copies += copies;
     shown.most = std::max(shown.most, copies);
   };
-  for (const Generation& generation : generations_) generation.prefetch(item.hash);
-  for_each_family(std::span(generations_),
-                  [&](std::span<const Generation> family) { add(count_in(family, item.hash)); });
+  for (const SubFilter& sub_filter : sub_filters_) sub_filter.prefetch(item.hash);
+  for_each_family(std::span(sub_filters_),
+                  [&](std::span<const SubFilter> family) { add(count_in(family, item.hash)); });
   if (item.redisbloom) add(tables_.slots_of(*item.redisbloom));
   return shown;
 }
@@ -106,8 +106,8 @@ bool CuckooValue::exists_of(const Item& item) const noexcept {
     if (copies != 0) return copies > 0 || count_of(item) != 0;
   }
   return std::any_of(
-             generations_.rbegin(), generations_.rend(),
-             [&](const Generation& generation) { return generation.may_contain(item.hash); }) ||
+             sub_filters_.rbegin(), sub_filters_.rend(),
+             [&](const SubFilter& sub_filter) { return sub_filter.may_contain(item.hash); }) ||
          (item.redisbloom && tables_.may_contain(*item.redisbloom));
 }
 
@@ -137,7 +137,7 @@ void CuckooValue::exists(std::span<const std::uint64_t> hashes, std::span<std::u
 void CuckooValue::exists_some(std::span<const std::uint64_t> hashes,
                               std::span<const std::string_view> items,
                               std::span<std::uint8_t> out) const {
-  find_in(generations_, hashes, out);
+  find_in(sub_filters_, hashes, out);
   if (ledger_.empty() && tables_.empty()) return;
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (!tables_.empty()) {
@@ -170,14 +170,14 @@ void CuckooValue::check_hashes(std::size_t hashes, std::size_t results) const {
 }
 
 void CuckooValue::prefetch(std::uint64_t hash, std::size_t most) const noexcept {
-  std::for_each_n(generations_.rbegin(), std::min(generations_.size(), most),
-                  [&](const Generation& generation) { generation.prefetch(hash); });
+  std::for_each_n(sub_filters_.rbegin(), std::min(sub_filters_.size(), most),
+                  [&](const SubFilter& sub_filter) { sub_filter.prefetch(hash); });
 }
 
 std::unique_ptr<View> CuckooValue::view() {
   if (!tables_.empty() || !is_complete() || ledger_.size() > View::kMaxNamed) return nullptr;
   if (!notices_) notices_ = std::make_shared<Notices>();
-  return std::make_unique<View>(generations_, ledger_, notices_);
+  return std::make_unique<View>(sub_filters_, ledger_, notices_);
 }
 
 // Negative while copies in tables wait to be taken out, or a head's pieces are missing.
@@ -207,7 +207,7 @@ Info CuckooValue::info(bool wants_rates) const {
       tables_.empty()
           ? std::bit_ceil(std::max<std::uint64_t>(1, settings_.capacity / settings_.bucket_size))
           : tables_.header().buckets;
-  info.filters = generations_.size() + tables_.header().tables;
+  info.filters = sub_filters_.size() + tables_.header().tables;
   info.items = items();
   info.deletes = deletes();
   info.promised_fpr = promised_fpr(settings_);
@@ -215,12 +215,12 @@ Info CuckooValue::info(bool wants_rates) const {
   info.redisbloom_tables = tables_.header().tables;
   info.redisbloom_items = tables_.header().items;
   double none = wants_rates ? 1 - tables_.expected_fpr() : 1;
-  for (const Generation& generation : generations_) {
-    const double fpr = wants_rates ? generation.expected_fpr() : 0;
+  for (const SubFilter& sub_filter : sub_filters_) {
+    const double fpr = wants_rates ? sub_filter.expected_fpr() : 0;
     none *= 1 - fpr;
-    info.generations.push_back({generation.bits(), generation.growth(), generation.most_growth(),
-                                generation.size(), generation.capacity(), fpr,
-                                generation.block_bytes()});
+    info.sub_filters.push_back({sub_filter.bits(), sub_filter.growth(), sub_filter.most_growth(),
+                                sub_filter.size(), sub_filter.capacity(), fpr,
+                                sub_filter.block_bytes()});
   }
   info.expected_fpr = 1 - none;
   return info;
@@ -228,15 +228,15 @@ Info CuckooValue::info(bool wants_rates) const {
 
 std::size_t CuckooValue::memory_bytes() const noexcept {
   std::size_t bytes = sizeof(*this) + ledger_.memory_bytes() + tables_.memory_bytes() +
-                      generations_.capacity() * sizeof(Generation);
-  for (const Generation& generation : generations_) bytes += generation.memory_bytes();
+                      sub_filters_.capacity() * sizeof(SubFilter);
+  for (const SubFilter& sub_filter : sub_filters_) bytes += sub_filter.memory_bytes();
   return bytes;
 }
 
 // Not memory_bytes: vectors' reserves differ in a copy, and whoever replays must decide alike.
 std::uint64_t CuckooValue::block_bytes() const noexcept {
   std::uint64_t bytes = 0;
-  for (const Generation& generation : generations_) bytes += generation.block_bytes();
+  for (const SubFilter& sub_filter : sub_filters_) bytes += sub_filter.block_bytes();
   return bytes + tables_.slots();
 }
 
@@ -246,15 +246,15 @@ bool CuckooValue::all_is_erased() const noexcept {
 }
 
 std::size_t CuckooValue::free_effort() const noexcept {
-  return (memory_bytes() >> 20) + generations_.size() +
+  return (memory_bytes() >> 20) + sub_filters_.size() +
          static_cast<std::size_t>(tables_.header().tables) + ledger_.size() / 1000;
 }
 
 std::unique_ptr<CuckooValue> CuckooValue::copy() const {
   std::unique_ptr<CuckooValue> made(new CuckooValue(settings_, memory_));
-  made->generations_.reserve(generations_.size());
-  for (const Generation& generation : generations_) {
-    made->generations_.push_back(generation.copy());
+  made->sub_filters_.reserve(sub_filters_.size());
+  for (const SubFilter& sub_filter : sub_filters_) {
+    made->sub_filters_.push_back(sub_filter.copy());
   }
   made->stored_ = stored_;
   made->ledger_ = ledger_;

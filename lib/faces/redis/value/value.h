@@ -1,7 +1,7 @@
 // The value of a key of the CF.* commands, without a server: a growing cuckoo filter, maybe tables.
 //
-//   generations   nestline filters, oldest first. New items go to the newest, or to an older one
-//                 that has room again. It doubles in place as generation_plan.h decides, from
+//   sub_filters   nestline filters, oldest first. New items go to the newest, or to an older one
+//                 that has room again. It doubles in place as sub_filter_plan.h decides, from
 //                 settings and history alone; then a further one is opened.
 //   ledger        by hash: copies beyond those that a filter holds (2k at most), and erased ones
 //                 whose slot is not certain yet (ledger.h).
@@ -11,7 +11,7 @@
 // Callers may do hash_key(item, settings().seed), unless there are tables: they need another hash.
 //
 // Promises. An item that was added and not erased is found, if only items that are in it are
-// erased: a copy is taken from a generation only if it must be there. Every change is a function of
+// erased: a copy is taken from a sub_filter only if it must be there. Every change is a function of
 // the value and the call: the same operations make the same bytes. One that fails changes nothing.
 //
 // Thread safety: const members may run together; nothing else. Others may look up in a view()
@@ -19,8 +19,8 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_VALUE_VALUE_H_
 #define NESTLINE_LIB_FACES_REDIS_VALUE_VALUE_H_
 
-#include "lib/faces/redis/value/generation_list.h"
 #include "lib/faces/redis/value/image.h"
+#include "lib/faces/redis/value/sub_filter_list.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 
@@ -28,7 +28,7 @@ class View;  // view.h
 
 // How an add or update ended: as an insert (`full`: expansion 0, `capacity` items are in it), or:
 
-/// A further generation is needed, and there are as many as the call allows.
+/// A further sub_filter is needed, and there are as many as the call allows.
 inline constexpr Outcome kTooMany{std::uint8_t{16}};
 /// Memory for growth or for the ledger cannot be had.
 inline constexpr Outcome kNoMemory{std::uint8_t{17}};
@@ -45,20 +45,20 @@ inline constexpr std::uint64_t kMaxGenerations = 65535;
 /// What an add keeps to. It decides only whether kTooMany or `full` refuses, so replicas, which get
 /// just what was added, may go without.
 struct Limits {
-  /// How many generations (not RedisBloom tables) a call that needs a further one may leave.
-  std::uint64_t generations;
+  /// How many sub_filters (not RedisBloom tables) a call that needs a further one may leave.
+  std::uint64_t sub_filters;
   /// Whether expansion 0 makes `capacity` the most; if not, 0 counts as 1.
   bool capacity;
 
   constexpr Limits(std::uint64_t most_generations = kMaxGenerations, bool keeps_capacity = true)
-      : generations(most_generations), capacity(keeps_capacity) {}
+      : sub_filters(most_generations), capacity(keeps_capacity) {}
 };
 
 inline constexpr std::uint64_t kMaxCounted = 255;  ///< The highest count of a batch.
 /// For items that have been acknowledged already.
 inline constexpr Limits kUnlimited{kMaxGenerations, false};
 
-/// One generation, for CF.INFO and the like.
+/// One sub_filter, for CF.INFO and the like.
 struct GenerationInfo {
   int bits;                ///< Of a fingerprint.
   unsigned growth;         ///< How often it has doubled.
@@ -75,7 +75,7 @@ struct Info {
   std::uint32_t hash_version;  ///< Of hash_key (docs/FORMAT.md), for callers that hash items.
   std::uint64_t memory_bytes;  ///< All memory of the value, this object included.
   std::uint64_t buckets;       ///< As RedisBloom reports it: from capacity and bucket size.
-  std::uint64_t filters;       ///< Generations and RedisBloom tables.
+  std::uint64_t filters;       ///< Sub-filters and RedisBloom tables.
   std::uint64_t items;         ///< Copies in it.
   std::uint64_t deletes;       ///< Erased since the last compaction.
   double promised_fpr;         ///< settings.error, or 2 * bucket_size / 255.
@@ -83,7 +83,7 @@ struct Info {
   std::uint64_t ledger_entries;
   std::uint64_t redisbloom_tables;
   std::uint64_t redisbloom_items;
-  std::vector<GenerationInfo> generations;  ///< Oldest first.
+  std::vector<GenerationInfo> sub_filters;  ///< Oldest first.
 };
 
 /// A piece of a value's image, with the iterator that fetches the next one.
@@ -106,16 +106,16 @@ class CuckooValue {
   static std::unique_ptr<CuckooValue> build(const Settings& settings,
                                             std::span<const std::uint64_t> hashes);
 
-  /// A value of these tables; `seed`: of generations to come. Throws std::invalid_argument if none.
+  /// A value of these tables; `seed`: of sub_filters to come. Throws std::invalid_argument if none.
   static std::unique_ptr<CuckooValue> from_tables(RedisBloomTables tables, std::uint64_t seed);
   /// The empty value that RedisBloom makes for these settings: one table. Throws as create.
   static std::unique_ptr<CuckooValue> create_as_redisbloom(
       const Settings& settings, std::pmr::memory_resource* memory = nullptr);
 
-  // Each change is O(generations); an add may also double a filter, in a few milliseconds.
+  // Each change is O(sub_filters); an add may also double a filter, in a few milliseconds.
 
   /// Adds one copy, or none where Unless::present and exists(item). Copies beyond 2k in a
-  /// generation, k - 1 where their home is full, go to the ledger, without limit: 75 bytes an item.
+  /// sub_filter, k - 1 where their home is full, go to the ledger, without limit: 75 bytes an item.
   Outcome add(std::string_view item, const Limits& limits = {},
               Unless unless = Unless::never) noexcept;
   /// The same for many, in order, faster. Throws std::invalid_argument when the lengths differ.
@@ -128,15 +128,15 @@ class CuckooValue {
   Outcome update(std::string_view old_item, std::string_view new_item,
                  const Limits& limits = {}) noexcept;
 
-  /// Whether it has RedisBloom's tables and no generation: only add_as_redisbloom has added.
+  /// Whether it has RedisBloom's tables and no sub_filter: only add_as_redisbloom has added.
   [[nodiscard]] bool follows_redisbloom() const noexcept {
-    return !tables_.empty() && generations_.empty();
+    return !tables_.empty() && sub_filters_.empty();
   }
   /// For a value that follows_redisbloom(), and a command that a RedisBloom server has carried out:
   /// adds to the tables what that server added, so that they stay its byte for byte. The ledger
   /// counts an item that has no place: that server may have had other settings.
   Outcome add_as_redisbloom(std::string_view item, Unless unless) noexcept;
-  /// Opens the first generation beside tables, as an add does, or another. Throws std::bad_alloc.
+  /// Opens the first sub_filter beside tables, as an add does, or another. Throws std::bad_alloc.
   void open_generation();
   /// Takes one copy out; false when none is found. Only for items that are in it: a stranger may
   /// look like another, which is then missed. From tables it erases as RedisBloom does.
@@ -151,13 +151,13 @@ class CuckooValue {
   void erase(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
   /// Takes everything out, tables too. Throws std::bad_alloc, nothing being changed.
   void clear();
-  /// Settles the ledger where possible, compacts tables, and moves each family into few generations
+  /// Settles the ledger where possible, compacts tables, and moves each family into few sub_filters
   /// that are nearly full; old and new are there at once. O(memory), up to 16 times O(ledger).
   void compact();
-  /// Adds everything in `other`, copies included. Each of its generations is united with one of its
+  /// Adds everything in `other`, copies included. Each of its sub_filters is united with one of its
   /// family here that has room for both, or comes as a further one. Throws std::invalid_argument
   /// when the seeds differ, `other` has tables, both are more than `capacity` at expansion 0, or a
-  /// generation would come beyond `most_generations`. All or nothing. O(memory of both).
+  /// sub_filter would come beyond `most_generations`. All or nothing. O(memory of both).
   void merge(const CuckooValue& other, std::uint64_t most_generations = kMaxGenerations);
 
   // Lookups.
@@ -172,15 +172,15 @@ class CuckooValue {
   void count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const;
   /// Where other threads may look up while this one changes or destroys the value; all filters
   /// become shared. None when it has tables, pieces of its image are missing, or the ledger has
-  /// more than View::kMaxNamed entries. Throws std::bad_alloc. O(generations + ledger).
+  /// more than View::kMaxNamed entries. Throws std::bad_alloc. O(sub_filters + ledger).
   [[nodiscard]] std::unique_ptr<View> view();
   /// Copies in it, RedisBloom's included. O(1).
   [[nodiscard]] std::uint64_t items() const noexcept;
   /// Copies erased since creation or the last compact().
   [[nodiscard]] std::uint64_t deletes() const noexcept;
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
-  [[nodiscard]] std::uint64_t generations() const noexcept { return generations_.size(); }
-  /// All figures; rates are 0 unless wanted. O(generations), with up to 4096 blocks of each for
+  [[nodiscard]] std::uint64_t sub_filters() const noexcept { return sub_filters_.size(); }
+  /// All figures; rates are 0 unless wanted. O(sub_filters), with up to 4096 blocks of each for
   /// them.
   [[nodiscard]] Info info(bool wants_rates = true) const;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
@@ -223,7 +223,7 @@ class CuckooValue {
  private:
   friend class ImageReader;
 
-  // An item's hash for the generations, and for tables: none where it cannot be in them.
+  // An item's hash for the sub_filters, and for tables: none where it cannot be in them.
   struct Item {
     std::uint64_t hash;
     std::optional<std::uint64_t> redisbloom;
@@ -252,7 +252,7 @@ class CuckooValue {
   void exists_some(std::span<const std::uint64_t> hashes, std::span<const std::string_view> items,
                    std::span<std::uint8_t> out) const;
   void check_hashes(std::size_t hashes, std::size_t results) const;
-  // Prefetches for an item in so many generations at the most, newest first.
+  // Prefetches for an item in so many sub_filters at the most, newest first.
   void prefetch(std::uint64_t hash, std::size_t most) const noexcept;
   static constexpr std::size_t kMaxPrefetched = 16;
   // Calls use(i) for each number below `size`, some time after prefetch(i).
@@ -278,12 +278,12 @@ class CuckooValue {
   void add_some(std::span<const std::uint64_t> hashes, std::span<const std::string_view> items,
                 Unless unless, const Limits& limits, std::span<Outcome> outcomes);
   Outcome store(const Item& item, const Limits& limits);
-  bool store_in(Generation& generation, const Item& item);
+  bool store_in(SubFilter& sub_filter, const Item& item);
   bool store_in_older(const Item& item) noexcept;
   bool store_in_grown(const Item& item);
   std::size_t erase_some(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
   bool erase_item(const Item& item);
-  bool erase_alone(Generation& generation, std::uint64_t hash) noexcept;
+  bool erase_alone(SubFilter& sub_filter, std::uint64_t hash) noexcept;
   void finish_erase(std::uint64_t hash, bool added) noexcept;
   void take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept;
   [[nodiscard]] bool is_seen_in_two(const Ledger::Entries::value_type& entry) const noexcept;
@@ -294,14 +294,14 @@ class CuckooValue {
   void empty_all() noexcept;
   Settings settings_;
   std::pmr::memory_resource* memory_;
-  std::vector<Generation> generations_;
-  std::uint64_t stored_ = 0;          // fingerprints in all generations
-  bool none_is_empty_ = false;        // of the generations, for certain: a hint, in no image
+  std::vector<SubFilter> sub_filters_;
+  std::uint64_t stored_ = 0;          // fingerprints in all sub_filters
+  bool none_is_empty_ = false;        // of the sub_filters, for certain: a hint, in no image
   std::shared_ptr<Notices> notices_;  // from the first view on
   Ledger ledger_;
   RedisBloomTables tables_;
   std::uint64_t deletes_ = 0;  // less those of tables_
-  // Items of a head while pieces for empty generations may come; else 0. Part of the image.
+  // Items of a head while pieces for empty sub_filters may come; else 0. Part of the image.
   std::uint64_t awaited_items_ = 0;
   // Entries of the ledger whose pieces are to come. Not part of the image.
   std::uint64_t awaited_entries_ = 0;

@@ -14,14 +14,14 @@ constexpr int kTurns = 2;
 // How often a compaction goes over the ledger, as long as that settles something.
 constexpr int kMaxRounds = 16;
 
-// While it lives, Views know that an erase that may choose between generations is under way.
+// While it lives, Views know that an erase that may choose between sub_filters is under way.
 struct EndOfChoice {
   void operator()(Notices* notices) const noexcept { Notices::advance(notices->erases); }
 };
 using Choice = std::unique_ptr<Notices, EndOfChoice>;
 
-Choice begin_choice(Notices* notices, std::size_t generations) noexcept {
-  if (notices == nullptr || generations <= 1) return nullptr;
+Choice begin_choice(Notices* notices, std::size_t sub_filters) noexcept {
+  if (notices == nullptr || sub_filters <= 1) return nullptr;
   Notices::advance(notices->erases);
   return Choice(notices);
 }
@@ -53,25 +53,25 @@ void CuckooValue::add(std::span<const std::uint64_t> hashes, Unless unless, cons
   });
 }
 
-// At most kMaxHashes; `items` are theirs, if there are tables. Most go to the newest generation,
+// At most kMaxHashes; `items` are theirs, if there are tables. Most go to the newest sub_filter,
 // whose memory is prefetched. Older ones are looked up in for all before the first is added:
 // answers hold while those keep their items. The newest, which items change, is looked up in turn.
 void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
                            std::span<const std::string_view> items, Unless unless,
                            const Limits& limits, std::span<Outcome> outcomes) {
-  const bool is_looked_up = unless == Unless::present && tables_.empty() && !generations_.empty();
+  const bool is_looked_up = unless == Unless::present && tables_.empty() && !sub_filters_.empty();
   std::array<std::uint8_t, kMaxHashes> is_in_older;
-  const auto items_in_older = [&] { return stored_ - generations_.back().size(); };
+  const auto items_in_older = [&] { return stored_ - sub_filters_.back().size(); };
   std::uint64_t in_older = 0;
   if (is_looked_up) {
-    find_in(std::span(generations_).first(generations_.size() - 1), hashes,
+    find_in(std::span(sub_filters_).first(sub_filters_.size() - 1), hashes,
             std::span(is_in_older).first(hashes.size()));
     in_older = items_in_older();
   }
   const auto is_in = [&](std::size_t i, const Item& item) {
     const bool answers_hold = is_looked_up && ledger_.empty() && items_in_older() == in_older;
     if (!answers_hold) return exists_of(item);
-    return is_in_older[i] != 0 || generations_.back().may_contain(item.hash);
+    return is_in_older[i] != 0 || sub_filters_.back().may_contain(item.hash);
   };
   const auto prefetch_one = [&](std::size_t i) { prefetch(hashes[i], 1); };
   ahead(hashes.size(), prefetch_one, [&](std::size_t i) {
@@ -127,37 +127,37 @@ Outcome CuckooValue::add_item(const Item& item, const Limits& limits,
     if (copies == 0) return store(item, limits);
     ledger_.add(item.hash, 1, item.redisbloom);
     return Outcome::stored;
-  } catch (const std::bad_alloc&) {  // a generation's options are in bounds: nothing else is thrown
+  } catch (const std::bad_alloc&) {  // a sub_filter's options are in bounds: nothing else is thrown
     return kNoMemory;
   }
 }
 
 Outcome CuckooValue::store(const Item& item, const Limits& limits) {
   for (;;) {
-    if (!generations_.empty()) {
-      Generation& newest = generations_.back();
+    if (!sub_filters_.empty()) {
+      SubFilter& newest = sub_filters_.back();
       if ((newest.has_room() || settings_.expansion == 0) && store_in(newest, item)) {
         return Outcome::stored;
       }
       if (settings_.expansion == 0 && limits.capacity) return Outcome::full;
       if (store_in_older(item) || store_in_grown(item)) return Outcome::stored;
     }
-    if (generations_.size() >= std::min(limits.generations, kMaxGenerations)) {
+    if (sub_filters_.size() >= std::min(limits.sub_filters, kMaxGenerations)) {
       return kTooMany;
     }
     open_generation();
   }
 }
 
-// In this generation, or in the ledger when it has room but cannot take this item: its copies,
+// In this sub_filter, or in the ledger when it has room but cannot take this item: its copies,
 // and one other that has nowhere else to go, fill its slots, and growth would not help. With many
 // entries so does an item that would need a search beside nearly as many copies as a bucket has
 // slots: among blocks full of copies a search takes 10 to 50 us on Zen 3, mostly in vain.
-bool CuckooValue::store_in(Generation& generation, const Item& item) {
+bool CuckooValue::store_in(SubFilter& sub_filter, const Item& item) {
   const bool is_spared =
-      ledger_.size() >= kManyEntries && generation.has_room() && generation.is_crowded(item.hash);
-  const Outcome outcome = is_spared ? Outcome::copies : generation.insert(item.hash);
-  if (outcome == Outcome::full && !generation.has_room()) return false;
+      ledger_.size() >= kManyEntries && sub_filter.has_room() && sub_filter.is_crowded(item.hash);
+  const Outcome outcome = is_spared ? Outcome::copies : sub_filter.insert(item.hash);
+  if (outcome == Outcome::full && !sub_filter.has_room()) return false;
   if (outcome == Outcome::stored) {
     ++stored_;
   } else {
@@ -166,19 +166,19 @@ bool CuckooValue::store_in(Generation& generation, const Item& item) {
   return true;
 }
 
-// Doubles the newest generation, if that makes room for the item. On the side: an item that is
+// Doubles the newest sub_filter, if that makes room for the item. On the side: an item that is
 // refused in the end is not replicated, so it must not leave a filter that has grown.
 bool CuckooValue::store_in_grown(const Item& item) {
-  const std::uint64_t others = units_of(newest_family(generations_)) - generations_.back().units();
-  const auto may_grow = [&](const Generation& generation) {
-    return generation.may_grow() &&
-           others + 2 * generation.units() <= std::uint64_t{1} << generation.most_growth();
+  const std::uint64_t others = units_of(newest_family(sub_filters_)) - sub_filters_.back().units();
+  const auto may_grow = [&](const SubFilter& sub_filter) {
+    return sub_filter.may_grow() &&
+           others + 2 * sub_filter.units() <= std::uint64_t{1} << sub_filter.most_growth();
   };
-  if (!may_grow(generations_.back())) return false;
-  Generation grown = generations_.back().copy();
+  if (!may_grow(sub_filters_.back())) return false;
+  SubFilter grown = sub_filters_.back().copy();
   while (may_grow(grown) && grown.grow()) {
     if (grown.has_room() && store_in(grown, item)) {
-      generations_.back() = std::move(grown);
+      sub_filters_.back() = std::move(grown);
       return true;
     }
   }
@@ -188,8 +188,8 @@ bool CuckooValue::store_in_grown(const Item& item) {
 // Oldest first, so that the newest ones empty.
 bool CuckooValue::store_in_older(const Item& item) noexcept {
   const bool stored =
-      std::any_of(generations_.begin(), generations_.end() - 1, [&](Generation& generation) {
-        return generation.has_room() && generation.insert(item.hash) == Outcome::stored;
+      std::any_of(sub_filters_.begin(), sub_filters_.end() - 1, [&](SubFilter& sub_filter) {
+        return sub_filter.has_room() && sub_filter.insert(item.hash) == Outcome::stored;
       });
   stored_ += stored;
   return stored;
@@ -204,7 +204,7 @@ void CuckooValue::open_generation() {
             ? std::max(kMinBesideTables, first - std::min(items, first))
             : std::min(std::max(kMinBesideTables, items), kMaxFurtherCapacity / factor) * factor;
   }
-  append_generation(generations_, settings_, first, memory_);
+  append_generation(sub_filters_, settings_, first, memory_);
   none_is_empty_ = false;
   if (notices_) Notices::advance(notices_->lists);
 }
@@ -221,27 +221,27 @@ void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::ui
 }
 
 // Erases from the front, at most kMaxHashes; returns how many had their turn: all, unless the
-// generations became fewer. All are looked up first. An erase adds no slots: where an item is not,
-// it is not in its turn; where one generation alone shows it, no other does. Others: singly.
+// sub_filters became fewer. All are looked up first. An erase adds no slots: where an item is not,
+// it is not in its turn; where one sub_filter alone shows it, no other does. Others: singly.
 std::size_t CuckooValue::erase_some(std::span<const std::uint64_t> hashes,
                                     std::span<std::uint8_t> erased) {
-  const std::size_t generations = generations_.size();
-  if (generations == 1 && ledger_.empty()) {
-    const std::size_t count = generations_.front().erase(hashes, erased);
+  const std::size_t sub_filters = sub_filters_.size();
+  if (sub_filters == 1 && ledger_.empty()) {
+    const std::size_t count = sub_filters_.front().erase(hashes, erased);
     stored_ -= count;
     deletes_ += count;
     none_is_empty_ = false;
     return hashes.size();
   }
   std::array<std::uint16_t, kMaxHashes> places;
-  places_alone(generations_, hashes, std::span(places).first(hashes.size()));
+  places_alone(sub_filters_, hashes, std::span(places).first(hashes.size()));
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (ledger_.copies(hashes[i]) != 0 || places[i] == kInSeveral) {
       erased[i] = erase_item({hashes[i], std::nullopt});
     } else if (places[i] != kInNone) {
-      erased[i] = erase_alone(generations_[places[i]], hashes[i]);
+      erased[i] = erase_alone(sub_filters_[places[i]], hashes[i]);
     }
-    if (generations_.size() != generations) return i + 1;
+    if (sub_filters_.size() != sub_filters) return i + 1;
   }
   return hashes.size();
 }
@@ -249,14 +249,14 @@ std::size_t CuckooValue::erase_some(std::span<const std::uint64_t> hashes,
 bool CuckooValue::erase_item(const Item& item) {
   const std::int64_t copies = ledger_.copies(item.hash);
   if (copies == 0 && tables_.empty()) {
-    const std::uint16_t place = place_alone(generations_, item.hash);
+    const std::uint16_t place = place_alone(sub_filters_, item.hash);
     if (place == kInNone) return false;
-    if (place != kInSeveral) return erase_alone(generations_[place], item.hash);
+    if (place != kInSeveral) return erase_alone(sub_filters_[place], item.hash);
   }
   const Shown slots = shown(item);
   const auto pending = static_cast<std::uint64_t>(std::max<std::int64_t>(0, 1 - copies));
   if (slots.copies < pending) return false;
-  const Choice choice = begin_choice(notices_.get(), generations_.size());
+  const Choice choice = begin_choice(notices_.get(), sub_filters_.size());
   const bool waits = copies > 0 || pending <= slots.copies - slots.most;
   if (waits) ledger_.add(item.hash, -1, item.redisbloom);
   ++deletes_;
@@ -265,13 +265,13 @@ bool CuckooValue::erase_item(const Item& item) {
   return true;
 }
 
-// An item without an entry, from the generation that alone shows it, as in most erases.
-bool CuckooValue::erase_alone(Generation& generation, std::uint64_t hash) noexcept {
-  const Choice choice = begin_choice(notices_.get(), generations_.size());
-  if (!generation.erase(hash)) return false;
+// An item without an entry, from the sub_filter that alone shows it, as in most erases.
+bool CuckooValue::erase_alone(SubFilter& sub_filter, std::uint64_t hash) noexcept {
+  const Choice choice = begin_choice(notices_.get(), sub_filters_.size());
+  if (!sub_filter.erase(hash)) return false;
   --stored_;
   ++deletes_;
-  none_is_empty_ &= generation.size() != 0;
+  none_is_empty_ &= sub_filter.size() != 0;
   finish_erase(hash, false);
   return true;
 }
@@ -284,14 +284,14 @@ void CuckooValue::finish_erase(std::uint64_t hash, bool added) noexcept {
   if (follows_redisbloom() && ledger_.empty()) deletes_ = 0;
   if (!is_complete()) return;
   if (!ledger_.empty() && all_is_erased() && block_bytes() <= kMaxBytesToDouble) empty_all();
-  none_is_empty_ = none_is_empty_ || !drop_empty(generations_, kMaxBytesToDouble);
+  none_is_empty_ = none_is_empty_ || !drop_empty(sub_filters_, kMaxBytesToDouble);
 }
 
 // Of `pending` erased copies that stand in slots, takes out of each filter those that are
 // certainly there: those that the others have no room for, since they show no more of the item.
 // The rest stays in the entry. That is right for several filters at once: each of these copies is
 // in one of them. Any slot that shows the item may go: whoever owns it is shown by the slot that
-// is left in its place. A family is one filter: generation_list.cc chooses the slot.
+// is left in its place. A family is one filter: sub_filter_list.cc chooses the slot.
 void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept {
   none_is_empty_ = false;
   std::uint64_t rest = pending;
@@ -305,7 +305,7 @@ void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t p
     }
     for (; here != 0 && erase(); --here) --rest;
   };
-  for_each_family(std::span(generations_), [&](std::span<Generation> family) {
+  for_each_family(std::span(sub_filters_), [&](std::span<SubFilter> family) {
     take_from([&] { return count_in(family, item.hash); },
               [&] {
                 if (!erase_from(family, item.hash)) return false;
@@ -330,10 +330,10 @@ void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t p
 // Whether two families show the item where they did before: then it is not known which has it.
 bool CuckooValue::is_seen_in_two(const Ledger::Entries::value_type& entry) const noexcept {
   const auto [first, second] = entry.second.seen_in;
-  return first < second && second < generations_.size() &&
-         !generations_[first].is_related(generations_[second]) &&
-         generations_[first].may_contain(entry.first) &&
-         generations_[second].may_contain(entry.first);
+  return first < second && second < sub_filters_.size() &&
+         !sub_filters_[first].is_related(sub_filters_[second]) &&
+         sub_filters_[first].may_contain(entry.first) &&
+         sub_filters_[second].may_contain(entry.first);
 }
 
 // Whether something waited to be taken out of which it is known where it is, and was.
@@ -345,7 +345,7 @@ bool CuckooValue::settle_entry(Ledger::Entries::const_iterator entry) noexcept {
   if (pending == 1 && is_seen_in_two(*entry)) return false;
   const Shown slots = shown(item);
   if (pending <= slots.copies - slots.most) {
-    what.seen_in = two_places(generations_, hash);
+    what.seen_in = two_places(sub_filters_, hash);
     return false;
   }
   take_out(item, slots, pending);
@@ -370,26 +370,26 @@ void CuckooValue::clear() {
 }
 
 void CuckooValue::compact() {
-  Compaction compaction(generations_, settings_.seed, memory_);  // all that can fail, and this:
-  for (Generation& generation : generations_) generation.take_back();
+  Compaction compaction(sub_filters_, settings_.seed, memory_);  // all that can fail, and this:
+  for (SubFilter& sub_filter : sub_filters_) sub_filter.take_back();
   tables_.compact(true);
   for (int round = 0; round < kMaxRounds && settle_all(); ++round) {
   }
   if (!follows_redisbloom() && all_is_erased()) empty_all();
-  compaction.carry_out(generations_);
-  none_is_empty_ = !drop_empty(generations_);
-  if (!generations_.empty() && tables_.taken() == 0) tables_ = {};
+  compaction.carry_out(sub_filters_);
+  none_is_empty_ = !drop_empty(sub_filters_);
+  if (!sub_filters_.empty() && tables_.taken() == 0) tables_ = {};
   deletes_ = 0;
   awaited_items_ = 0;
 }
 
-// Of a value that has a generation: what is left is erased.
+// Of a value that has a sub_filter: what is left is erased.
 void CuckooValue::empty_all() noexcept {
   deletes_ += tables_.header().deletes;
   tables_ = {};
-  for (Generation& generation : generations_) {
+  for (SubFilter& sub_filter : sub_filters_) {
     // What is empty may be memory that was never touched.
-    if (generation.size() != 0) generation.clear();
+    if (sub_filter.size() != 0) sub_filter.clear();
   }
   stored_ = 0;
   none_is_empty_ = false;
@@ -406,8 +406,8 @@ void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations
   if (settings_.expansion == 0 && items() + other.items() > settings_.capacity) {
     throw std::invalid_argument("together they hold more than the capacity, and expansion is 0");
   }
-  std::vector<Generation> both =
-      united(generations_, other.generations_, std::min(most_generations, kMaxGenerations));
+  std::vector<SubFilter> both =
+      united(sub_filters_, other.sub_filters_, std::min(most_generations, kMaxGenerations));
   Ledger ledger(memory_);
   ledger = ledger_;
   for (const auto& [hash, entry] : other.ledger_.entries()) {
@@ -416,7 +416,7 @@ void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations
       throw std::invalid_argument("together they hold more than 2^32 copies of one item");
     }
   }
-  generations_ = std::move(both);
+  sub_filters_ = std::move(both);
   none_is_empty_ = false;
   stored_ += other.stored_;
   ledger_ = std::move(ledger);

@@ -4,15 +4,15 @@
 namespace nestline { inline namespace v0_3 { namespace redis {
 
 Areas CuckooValue::areas() const {
-  return {generations_.size(), tables_.header().tables, [this](AreaKind kind, std::uint64_t index) {
-            return kind == AreaKind::blocks ? generations_[index].block_bytes()
+  return {sub_filters_.size(), tables_.header().tables, [this](AreaKind kind, std::uint64_t index) {
+            return kind == AreaKind::blocks ? sub_filters_[index].block_bytes()
                                             : tables_.table(index).size();
           }};
 }
 
 bool CuckooValue::is_redisbloom() const noexcept {
   // While pieces of an image of our own are missing, it is none of RedisBloom's.
-  return !tables_.empty() && generations_.empty() && ledger_.empty() && is_complete();
+  return !tables_.empty() && sub_filters_.empty() && ledger_.empty() && is_complete();
 }
 
 ImageHead CuckooValue::head() const {
@@ -24,9 +24,9 @@ ImageHead CuckooValue::head() const {
   head.ledger_entries = ledger_.size();
   head.ledger_cursor = ledger_.cursor();
   head.redisbloom = tables_.header();
-  head.generations.reserve(generations_.size());
-  for (const Generation& generation : generations_) {
-    head.generations.push_back({generation.shape(), generation.size()});
+  head.sub_filters.reserve(sub_filters_.size());
+  for (const SubFilter& sub_filter : sub_filters_) {
+    head.sub_filters.push_back({sub_filter.shape(), sub_filter.size()});
   }
   return head;
 }
@@ -53,7 +53,7 @@ Chunk CuckooValue::dump_chunk(std::uint64_t iterator) const {
   std::vector<std::byte> copy;
   const std::size_t length = place->content_bytes();
   const auto content = place->kind == AreaKind::blocks
-                           ? generations_[place->index].bytes(place->offset, length, copy)
+                           ? sub_filters_[place->index].bytes(place->offset, length, copy)
                            : tables_.table(place->index).subspan(place->offset, length);
   return {all.iterator_after(*place), encode_piece(*place, content)};
 }
@@ -70,9 +70,9 @@ std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> b
   if (!head) throw std::invalid_argument("the head is not valid");
   auto value = from_settings(*head, memory);
   if (head->redisbloom.tables != 0) value->tables_ = RedisBloomTables(head->redisbloom, memory);
-  value->generations_.reserve(head->generations.size());
-  for (const ImageGeneration& each : head->generations) {
-    value->generations_.emplace_back(each.shape, head->settings.seed, memory);
+  value->sub_filters_.reserve(head->sub_filters.size());
+  for (const ImageGeneration& each : head->sub_filters) {
+    value->sub_filters_.emplace_back(each.shape, head->settings.seed, memory);
   }
   if (value->awaited_items_ == 0) value->awaited_items_ = head->items;
   value->awaited_entries_ = head->ledger_entries;
@@ -113,10 +113,10 @@ bool CuckooValue::load_content(const Piece& piece) {
     awaited_entries_ -= std::min(awaited_entries_, entries);
     return entries != 0;
   }
-  Generation& generation = generations_[place.index];
-  stored_ -= generation.size();
-  const bool loaded = generation.load(place.offset, piece.content);
-  stored_ += generation.size();
+  SubFilter& sub_filter = sub_filters_[place.index];
+  stored_ -= sub_filter.size();
+  const bool loaded = sub_filter.load(place.offset, piece.content);
+  stored_ += sub_filter.size();
   none_is_empty_ = false;
   return loaded;
 }
@@ -176,8 +176,8 @@ bool ImageReader::add_content(const Piece& piece) {
   if (place.kind == AreaKind::slots) {
     value_->tables_.append_clear();
   } else {
-    const GenerationShape& shape = head_->generations[place.index].shape;
-    value_->generations_.emplace_back(shape, head_->settings.seed, memory_);
+    const GenerationShape& shape = head_->sub_filters[place.index].shape;
+    value_->sub_filters_.emplace_back(shape, head_->settings.seed, memory_);
   }
   waiting_bytes_ = 0;
   const auto waiting = std::exchange(waiting_, {});
@@ -191,8 +191,8 @@ std::unique_ptr<CuckooValue> ImageReader::finish() {
   std::unique_ptr<CuckooValue> value = std::move(value_);
   bool is_whole =
       value->head_items() == head_->items && value->ledger_.size() == head_->ledger_entries;
-  for (std::size_t i = 0; i < head_->generations.size(); ++i) {
-    is_whole &= value->generations_[i].size() == head_->generations[i].keys;
+  for (std::size_t i = 0; i < head_->sub_filters.size(); ++i) {
+    is_whole &= value->sub_filters_[i].size() == head_->sub_filters[i].keys;
   }
   return is_whole ? std::move(value) : nullptr;
 }

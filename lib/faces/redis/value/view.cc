@@ -9,11 +9,11 @@ std::uint64_t read(const std::atomic<std::uint64_t>& number) noexcept {
 
 }  // namespace
 
-View::View(std::span<Generation> generations, const Ledger& ledger,
+View::View(std::span<SubFilter> sub_filters, const Ledger& ledger,
            const std::shared_ptr<Notices>& notices)
     : notices_(notices) {
-  filters_.reserve(generations.size());
-  for (Generation& generation : generations) filters_.push_back(generation.reader(notices));
+  filters_.reserve(sub_filters.size());
+  for (SubFilter& sub_filter : sub_filters) filters_.push_back(sub_filter.reader(notices));
   named_.reserve(ledger.size());
   for (const auto& [hash, entry] : ledger.entries()) named_.push_back(hash);
   erases_ = read(notices->erases);

@@ -1,12 +1,12 @@
 // Where other threads look up in a value while its own thread goes on changing it.
 //
-// A View is made by the value's thread and has the filters of all generations at that moment, and
-// the hashes that the ledger named. Each filter is either still that of its generation, and follows
-// its changes, or the generation has another one (it grew, was compacted, merged, cleared,
+// A View is made by the value's thread and has the filters of all sub_filters at that moment, and
+// the hashes that the ledger named. Each filter is either still that of its sub_filter, and follows
+// its changes, or the sub_filter has another one (it grew, was compacted, merged, cleared,
 // dropped), and then it stays as it was at that moment. Each answer for one filter is linearizable
 // (nestline/concurrent_filter.h). What takes thought is an answer from several. The value announces
 // what may disturb one by two numbers (Notices): `erases`, advanced before and after each erase
-// that begins while there are several generations, and `lists`, advanced when a generation comes or
+// that begins while there are several sub_filters, and `lists`, advanced when a sub_filter comes or
 // has another filter. A View answers for a chunk of hashes only if those numbers show that nothing
 // disturbed it. It leaves all else open: the value's own thread then answers.
 //
@@ -14,21 +14,21 @@
 //
 // Why a "no" for an item x is right at some instant since the View was made. Suppose x is in the
 // value all the time. The ledger named no x, or the answer is left open. So when the View is made,
-// a slot of the View shows x; and from then on some slot of the generations does: copies that go to
+// a slot of the View shows x; and from then on some slot of the sub_filters does: copies that go to
 // the ledger later do not take one out, a copy that waits there to be taken out still stands in
 // its slot, and an erase takes a slot that shows x only if x is shown by another one, or is the
 // item that is erased and leaves. All of that is in one family: names of copies change only within
-// a family (generation_list.h), so let "generations" mean those of x's family. It is left to show
+// a family (sub_filter_list.h), so let "sub_filters" mean those of x's family. It is left to show
 // that one of the slots that show x is where the View looks. A "no" is given in two cases.
 //
 //   N1  `erases` has not advanced since the View was made. Then every erase so far began while the
-//       value had one generation only. Take the generation M in whose filter x was when the View
+//       value had one sub_filter only. Take the sub_filter M in whose filter x was when the View
 //       was made. As long as M has that filter, it keeps x: within one filter, erasing another item
 //       keeps x, and adding moves fingerprints, but a reader does not miss them. When M gets
-//       another filter, the one in the View stays as it is. (A dropped generation is empty; one
+//       another filter, the one in the View stays as it is. (A dropped sub_filter is empty; one
 //       that is emptied in place held erased items only.)
 //   N2  `erases` has the same value e before and after the chunk, and `lists` is after it what it
-//       was when the View was made: so the filters of the View are those of all generations, until
+//       was when the View was made: so the filters of the View are those of all sub_filters, until
 //       after the chunk. Let E be the erase, if any, that advanced `erases` to e, begun before the
 //       chunk and perhaps still under way. Every erase before E has ended, and the View's thread
 //       sees what it did, since it read e (acquire). Of an erase after E it has seen nothing: it
@@ -45,7 +45,7 @@
 // erased, which takes the copy in the older one: x and y have changed names. It looks there: no x.
 //
 // Why a count is right at some instant. It is given only when `erases` is even and the same before
-// and after the chunk, and `lists` what it was when the View was made. With one generation it is
+// and after the chunk, and `lists` what it was when the View was made. With one sub_filter it is
 // one filter's. With several, the chunk saw additions only: each filter's count rises by ones, so
 // their sum, though read one after the other, was the true sum at some instant between. Slots alone
 // count at least the copies that were there: an item that the ledger named since had all in slots
@@ -53,8 +53,8 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_VALUE_VIEW_H_
 #define NESTLINE_LIB_FACES_REDIS_VALUE_VIEW_H_
 
-#include "lib/faces/redis/value/generation_list.h"
 #include "lib/faces/redis/value/ledger.h"
+#include "lib/faces/redis/value/sub_filter_list.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 
@@ -65,9 +65,9 @@ class View {
   /// The most entries of a ledger that a View copies.
   static constexpr std::size_t kMaxNamed = 1024;
 
-  /// Of the generations of a value, which become shared, and its ledger, of at most kMaxNamed
+  /// Of the sub_filters of a value, which become shared, and its ledger, of at most kMaxNamed
   /// entries. To be made by the value's thread, between two changes. Throws std::bad_alloc.
-  View(std::span<Generation> generations, const Ledger& ledger,
+  View(std::span<SubFilter> sub_filters, const Ledger& ledger,
        const std::shared_ptr<Notices>& notices);
 
   /// Whether each is in the value: out[i] is 1 or 0. Where it is left open, open[i] is 1, else 0,

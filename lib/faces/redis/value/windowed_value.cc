@@ -177,7 +177,7 @@ std::unique_ptr<WindowedValue> WindowedValue::copy() const {
   }
   made->awaited_ = awaited_;
   made->begun = begun;
-  made->owed = owed;
+  made->pending_ticks = pending_ticks;
   made->deaths_ = deaths_;
   return made;
 }

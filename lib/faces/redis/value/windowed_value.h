@@ -138,7 +138,7 @@ class WindowedValue {
   /// When the tick began by the steady clock, in microseconds; none: not known in this process.
   std::optional<std::int64_t> begun;
   /// Ticks that passed before that, while the value was elsewhere.
-  std::int64_t owed = 0;
+  std::int64_t pending_ticks = 0;
   /// When it is looked at next, by the steady clock.
   std::int64_t due = kNever;
   [[nodiscard]] std::uint64_t time() const noexcept { return time_; }

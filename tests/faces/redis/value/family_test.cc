@@ -6,33 +6,33 @@
 #include <random>
 
 #include "lib/engine/place/layout.h"
-#include "lib/faces/redis/value/generation_list.h"
-#include "lib/faces/redis/value/generation_plan.h"
+#include "lib/faces/redis/value/sub_filter_list.h"
+#include "lib/faces/redis/value/sub_filter_plan.h"
 
 namespace nestline::redis { namespace {
 
 constexpr std::uint64_t kSeed = 7;
 
-Generation member(int bits, std::uint64_t base_blocks, unsigned growth) {
+SubFilter member(int bits, std::uint64_t base_blocks, unsigned growth) {
   const GenerationShape shape{bits, growth, 4, base_blocks, capacity_of(bits, base_blocks, growth),
                               3};
   return {shape, kSeed, nullptr};
 }
 
 struct Family {
-  std::vector<Generation> members;
+  std::vector<SubFilter> members;
   std::vector<std::uint64_t> keys;  // every copy
 
   std::uint64_t stored() const {
     std::uint64_t stored = 0;
-    for (const Generation& each : members) stored += each.size();
+    for (const SubFilter& each : members) stored += each.size();
     return stored;
   }
 
   void add(std::mt19937_64& random, bool copies = true) {
     const bool again = copies && random() % 3 == 0 && !keys.empty();
     const std::uint64_t key = again ? keys[random() % keys.size()] : random();
-    Generation& to = members[random() % members.size()];
+    SubFilter& to = members[random() % members.size()];
     if (to.has_room() && to.insert(key) == Outcome::stored) keys.push_back(key);
   }
 
@@ -45,10 +45,10 @@ struct Family {
   }
 
   void compact() {
-    std::vector<Generation> fresh = compact_members(members, kSeed, nullptr);
+    std::vector<SubFilter> fresh = compact_members(members, kSeed, nullptr);
     if (fresh.empty()) return;
     move_family(members, fresh);
-    for (Generation& each : members) {
+    for (SubFilter& each : members) {
       if (each.size() != 0) fresh.push_back(std::move(each));
     }
     members = std::move(fresh);
@@ -110,7 +110,7 @@ TEST(Family, CompactsIntoFewMembersThatAreNearlyFull) {
     EXPECT_LE(family.members.size(), kMaxMembers);
     EXPECT_LE(units_of(family.members), before);
     std::uint64_t room = 0;
-    for (const Generation& each : family.members) room += each.capacity();
+    for (const SubFilter& each : family.members) room += each.capacity();
     // A member that has not doubled cannot be made smaller.
     const std::uint64_t unit = capacity_of(16, 200, 0);
     EXPECT_LE(room, items * 8 / 7 + unit) << items;

@@ -44,22 +44,22 @@ std::vector<Part> parts_of(std::span<const std::byte> input) {
   return parts;
 }
 
-// The head with magic, version, count of generations and checksum as they should be.
+// The head with magic, version, count of sub_filters and checksum as they should be.
 Bytes repaired_head(const Part& part) {
   if (part.is_raw) return part.bytes;
   Bytes head = part.bytes;
-  const std::size_t generations = head.size() > 128 ? (head.size() - 128) / 32 : 0;
-  head.resize(128 + 32 * generations + 8);
+  const std::size_t sub_filters = head.size() > 128 ? (head.size() - 128) / 32 : 0;
+  head.resize(128 + 32 * sub_filters + 8);
   const Bytes magic = encode_head({});
   std::copy_n(magic.begin(), 12, head.begin());
-  nestline::put(head, 12, static_cast<std::uint32_t>(generations));
+  nestline::put(head, 12, static_cast<std::uint32_t>(sub_filters));
   nestline::put(head, head.size() - 8, nestline::checksum_bytes(head.data(), head.size() - 8));
   return head;
 }
 
 std::uint64_t bytes_of(const ImageHead& head) {
   std::uint64_t bytes = 0;
-  for (const ImageGeneration& each : head.generations) {
+  for (const ImageGeneration& each : head.sub_filters) {
     if (each.shape.base_blocks > kMaxBytes || bytes > kMaxBytes) return kMaxBytes + 1;
     bytes += (each.shape.base_blocks << each.shape.growth) * 64;
   }
@@ -69,7 +69,7 @@ std::uint64_t bytes_of(const ImageHead& head) {
   return bytes;
 }
 
-// A further generation may be large, which costs nothing until it is read.
+// A further sub_filter may be large, which costs nothing until it is read.
 bool is_small(const CuckooValue& value) { return value.memory_bytes() <= 2 * kMaxBytes; }
 
 void use(CuckooValue& value) {
@@ -78,10 +78,10 @@ void use(CuckooValue& value) {
   for (int i = 0; i < 40; ++i) {
     const std::string item = std::to_string(i % 25);
     (void)value.exists(item);
-    const Outcome added = value.add(item, value.generations() + 1);
+    const Outcome added = value.add(item, value.sub_filters() + 1);
     check(!is_plain || added != Outcome::stored || (value.exists(item) && value.count(item) != 0));
-    (void)value.add(item, value.generations(), Unless::present);
-    (void)value.update(item, "other", value.generations());
+    (void)value.add(item, value.sub_filters(), Unless::present);
+    (void)value.update(item, "other", value.sub_filters());
     (void)value.erase(item);
   }
   const std::vector<std::string_view> items = {"1", "2", "3", "other"};

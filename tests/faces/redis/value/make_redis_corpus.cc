@@ -56,7 +56,7 @@ int main(int argc, char** argv) {
     return value;
   };
   write(folder / "empty", *CuckooValue::create({10, 0, 2, 20, 1, 3}));
-  write(folder / "generations", *make(0, 1, 1500));
+  write(folder / "sub_filters", *make(0, 1, 1500));
   write(folder / "wide", *make(0.0003, 4, 400));
   write(folder / "narrow", *make(0.1, 1, 300));
   RedisBloomModel model(16, 2, 20, 2);

@@ -101,7 +101,7 @@ class Twins {
       ++met.outcomes[one];
       if (one == Outcome::stored) present_.push_back(names[i]);
     }
-    met.most_generations = std::max(met.most_generations, batches_->generations());
+    met.most_generations = std::max(met.most_generations, batches_->sub_filters());
   }
 
   void erase(Met& met) {

@@ -27,7 +27,7 @@ std::unique_ptr<CuckooValue> load(const CuckooValue& from) {
   return value;
 }
 
-// Several generations, surplus copies and pending ones in the ledger.
+// Several sub_filters, surplus copies and pending ones in the ledger.
 std::unique_ptr<CuckooValue> sample(std::uint64_t items, std::uint64_t seed = 42) {
   auto value = CuckooValue::create({30, 0.02, 2, 20, 1, seed});
   for (std::uint64_t i = 0; i < items; ++i) value->add(name(i));
@@ -53,7 +53,7 @@ TEST(Image, RoundTripsInBothWays) {
   values.push_back(mixed_sample());
   values.push_back(CuckooValue::create({2'000'000, 0.001, 2, 20, 0, 42}));  // 5 pieces
   for (std::uint64_t i = 0; i < 100'000; ++i) values.back()->add(name(i));
-  ASSERT_GE(values[1]->generations(), 2U);
+  ASSERT_GE(values[1]->sub_filters(), 2U);
   ASSERT_GE(values[1]->info().ledger_entries, 2U);
   ASSERT_GE(values[2]->info().ledger_entries, 1U);
   ASSERT_GE(pieces_of(*values[3]).size(), 5U);
@@ -96,7 +96,7 @@ TEST(Image, RedisBloomTablesRoundTripInTheirOwnForm) {
 }
 
 // What a RedisBloom server did, repeated here: tables, and corrections for items that have no place
-// in them, but no generation. In between its pieces look like RedisBloom's.
+// in them, but no sub_filter. In between its pieces look like RedisBloom's.
 TEST(Image, TablesWithCorrectionsRoundTripInBothWays) {
   std::mt19937_64 random(5);
   std::uint64_t with_corrections = 0;
@@ -118,7 +118,7 @@ TEST(Image, TablesWithCorrectionsRoundTripInBothWays) {
     }
     if (random() % 8 == 0) value->compact();
     if (random() % 4 == 0) value->open_generation();
-    with_corrections += value->info().ledger_entries != 0 && value->generations() == 0;
+    with_corrections += value->info().ledger_entries != 0 && value->sub_filters() == 0;
     const auto by_chunks = load(*value);
     const auto copied = value->copy();
     ASSERT_TRUE(by_chunks->is_complete());
@@ -184,7 +184,7 @@ TEST(Image, RefusesWhatIsMissingOrTooMuch) {
 TEST(Image, ClaimsTakeNoMemory) {
   ImageHead head;
   for (int i = 0; i < 1000; ++i) {
-    head.generations.push_back({{16, 0, 0, std::uint64_t{1} << 40, 1, 0}, 0});
+    head.sub_filters.push_back({{16, 0, 0, std::uint64_t{1} << 40, 1, 0}, 0});
   }
   head.redisbloom = {0, std::uint64_t{1} << 55, 0, 65535, 255, 20, 1};
   head.ledger_entries = 1 << 29;
@@ -198,9 +198,9 @@ TEST(Image, ClaimsTakeNoMemory) {
   EXPECT_FALSE(reader.add(encode_piece(second, content)));
   EXPECT_EQ(reader.finish(), nullptr);
   EXPECT_THROW(CuckooValue::from_head(encode_head(head), 0), std::bad_alloc);
-  head.generations.resize(65536);
+  head.sub_filters.resize(65536);
   EXPECT_FALSE(decode_head(encode_head(head)));
-  head.generations.clear();
+  head.sub_filters.clear();
   head.redisbloom.bucket_size = 0;
   EXPECT_FALSE(decode_head(encode_head(head)));
 }
@@ -208,7 +208,7 @@ TEST(Image, ClaimsTakeNoMemory) {
 TEST(Image, RefusesHeadsOutOfRange) {
   const auto refused = [](const std::function<void(ImageHead&)>& spoil) {
     ImageHead head;
-    head.generations.push_back({{12, 1, 3, 10, 100, 0}, 50});
+    head.sub_filters.push_back({{12, 1, 3, 10, 100, 0}, 50});
     ASSERT_TRUE(decode_head(encode_head(head)));
     spoil(head);
     EXPECT_FALSE(decode_head(encode_head(head)));
@@ -220,41 +220,41 @@ TEST(Image, RefusesHeadsOutOfRange) {
   refused([](auto& h) { h.settings.bucket_size = 0; });
   refused([](auto& h) { h.items = ~std::uint64_t{0}; });
   refused([](auto& h) { h.ledger_entries = ~std::uint64_t{0}; });
-  refused([](auto& h) { h.generations[0].shape.bits = 11; });
-  refused([](auto& h) { h.generations[0].shape.bits = 9; });
+  refused([](auto& h) { h.sub_filters[0].shape.bits = 11; });
+  refused([](auto& h) { h.sub_filters[0].shape.bits = 9; });
   refused([](auto& h) { h.settings.all_widths = true; });  // with expansion 1
-  refused([](auto& h) { h.generations[0].shape.growth = 20; });
-  refused([](auto& h) { h.generations[0].shape.base_blocks = 0; });
-  refused([](auto& h) { h.generations[0].shape.base_blocks = ~std::uint64_t{0}; });
-  refused([](auto& h) { h.generations[0].shape.capacity = 801; });
-  refused([](auto& h) { h.generations[0].keys = 801; });
+  refused([](auto& h) { h.sub_filters[0].shape.growth = 20; });
+  refused([](auto& h) { h.sub_filters[0].shape.base_blocks = 0; });
+  refused([](auto& h) { h.sub_filters[0].shape.base_blocks = ~std::uint64_t{0}; });
+  refused([](auto& h) { h.sub_filters[0].shape.capacity = 801; });
+  refused([](auto& h) { h.sub_filters[0].keys = 801; });
   // More items than there is room for, or no room at all.
   refused([](auto& h) { h.items = 51; });
-  refused([](auto& h) { h.generations.clear(); });
+  refused([](auto& h) { h.sub_filters.clear(); });
   refused([](auto& h) { h.redisbloom = {9, 4, 0, 1, 2, 20, 1}; });
   refused([](auto& h) {
-    h.generations.clear();
+    h.sub_filters.clear();
     h.redisbloom = {8, 4, 0, 1, 2, 20, 0};
     h.settings.capacity = std::uint64_t{1} << 40;
   });
 }
 
-// Numbers of generations come from the head, so the last possible number may be among them.
+// Numbers of sub_filters come from the head, so the last possible number may be among them.
 TEST(Image, GenerationsAfterTheLastNumberTakeFreeOnes) {
   constexpr std::uint32_t kLast = ~std::uint32_t{0};
   ImageHead head;
   head.settings.capacity = 100;
   for (const std::uint32_t number : {0U, kLast - 1}) {
-    head.generations.push_back({{12, 0, 0, 10, 100, number}, 0});
+    head.sub_filters.push_back({{12, 0, 0, 10, 100, number}, 0});
   }
   const auto value = CuckooValue::from_head(encode_head(head), 0);
   ASSERT_TRUE(value->is_complete());
   std::uint64_t items = 0;
-  while (value->generations() < 5) ASSERT_EQ(value->add(name(items++)), Outcome::stored);
+  while (value->sub_filters() < 5) ASSERT_EQ(value->add(name(items++)), Outcome::stored);
   const auto now = decode_head(value->dump_chunk(0).bytes);
   ASSERT_TRUE(now);
   std::vector<std::uint32_t> numbers;
-  for (const ImageGeneration& each : now->generations) numbers.push_back(each.shape.number);
+  for (const ImageGeneration& each : now->sub_filters) numbers.push_back(each.shape.number);
   EXPECT_EQ(numbers, (std::vector<std::uint32_t>{0, kLast - 1, kLast, 1, 2}));
   for (std::uint64_t i = 0; i < items; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
 }
@@ -293,7 +293,7 @@ TEST(Image, RefusesPiecesOfAGenerationThatHasGrownSince) {
   const auto value = CuckooValue::from_head(from->dump_chunk(0).bytes, 0);
   const Chunk before = from->dump_chunk(1);
   for (std::uint64_t i = 100; i < 500; ++i) from->add(name(i));
-  ASSERT_GE(from->info().generations.at(0).growth, 1U);
+  ASSERT_GE(from->info().sub_filters.at(0).growth, 1U);
   const Chunk after = from->dump_chunk(1);
   EXPECT_FALSE(value->load_chunk(after.next, after.bytes));
   EXPECT_EQ(value->items(), 0U);
@@ -303,7 +303,7 @@ TEST(Image, RefusesPiecesOfAGenerationThatHasGrownSince) {
 
 TEST(Image, AValueThatIsBeingLoadedBehavesAsItsCopies) {
   const auto from = sample(3000);
-  ASSERT_GE(from->generations(), 2U);
+  ASSERT_GE(from->sub_filters(), 2U);
   const auto chunks = chunks_of(*from);
   std::vector<std::unique_ptr<CuckooValue>> values;
   values.push_back(CuckooValue::from_head(chunks[0].bytes, 0));
@@ -316,7 +316,7 @@ TEST(Image, AValueThatIsBeingLoadedBehavesAsItsCopies) {
   for (const auto& value : values) {
     ASSERT_NE(value, nullptr);
     EXPECT_FALSE(value->is_complete());
-    EXPECT_TRUE(value->erase(name(shown)));  // no generation is dropped that is to be filled
+    EXPECT_TRUE(value->erase(name(shown)));  // no sub_filter is dropped that is to be filled
   }
   for (const auto& value : values) EXPECT_EQ(value->digest(), values[0]->digest());
   for (const auto& value : values) {
@@ -351,11 +351,11 @@ double worked_seconds() {
          static_cast<double>(usage.ru_utime.tv_usec) / 1e6;
 }
 
-// Looking at all generations for each piece takes minutes here, work for a piece much less.
+// Looking at all sub_filters for each piece takes minutes here, work for a piece much less.
 TEST(Image, TakesTimeInProportionToItsPieces) {
   static constexpr double kMaxSeconds = 2;
   ImageHead head;
-  for (std::uint32_t i = 0; i < 65535; ++i) head.generations.push_back({{12, 0, 0, 1, 1, i}, 0});
+  for (std::uint32_t i = 0; i < 65535; ++i) head.sub_filters.push_back({{12, 0, 0, 1, 1, i}, 0});
   const auto value = CuckooValue::from_head(encode_head(head), 0);
   auto expect_quick = [start = worked_seconds()](const char* what) mutable {
     EXPECT_LT(worked_seconds() - start, kMaxSeconds) << what;

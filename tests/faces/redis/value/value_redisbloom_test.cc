@@ -39,7 +39,7 @@ TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
   RedisBloomModel model(1024, 2, 20, 1);
   for (std::uint64_t i = 0; i < 3000; ++i) model.add(name(i));
   const auto value = CuckooValue::from_tables(model.loaded(), 7);
-  // RedisBloom's own deletes lose other items: the test deletes there what no generation shows.
+  // RedisBloom's own deletes lose other items: the test deletes there what no sub_filter shows.
   for (std::uint64_t i = 3000; i < 20'000; ++i) ASSERT_EQ(value->add(name(i)), Outcome::stored);
   EXPECT_FALSE(value->is_redisbloom());
   EXPECT_EQ(value->items(), 20'000U);
@@ -47,7 +47,7 @@ TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
     ASSERT_TRUE(value->exists(name(i))) << i;
     ASSERT_GE(value->count(name(i)), 1U);
   }
-  // Items of generations are erased without harm to each other or to the tables.
+  // Items of sub_filters are erased without harm to each other or to the tables.
   for (std::uint64_t i = 3000; i < 20'000; i += 2) {
     ASSERT_TRUE(value->erase(name(i))) << i;
     if (i % 64 == 0) {
@@ -162,7 +162,7 @@ TEST(RedisBloomValue, LeavesNoRemainsOfItemsThatLookAlike) {
       const Info info = value->info();
       EXPECT_EQ(info.ledger_entries, 0U);
       EXPECT_EQ(info.items, is_alone ? 0U : 1U);
-      for (const GenerationInfo& each : info.generations) EXPECT_EQ(each.items, 0U);
+      for (const GenerationInfo& each : info.sub_filters) EXPECT_EQ(each.items, 0U);
       EXPECT_EQ(value->tables().empty(), is_alone);
       EXPECT_EQ(value->tables().taken(), is_alone ? 0U : 1U);
     }
@@ -270,10 +270,10 @@ TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
           erase_any();
         }
         if (step % 1000 == 999) {
-          const std::uint64_t before = value->generations();
+          const std::uint64_t before = value->sub_filters();
           value->compact();
           follower->compact();
-          united += value->generations() < before;
+          united += value->sub_filters() < before;
           ASSERT_EQ(value->digest(), follower->digest());
           expect_all(*value, truth);
         }

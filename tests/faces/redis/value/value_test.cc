@@ -57,7 +57,7 @@ TEST(CuckooValue, KeepsEveryItemThroughGrowthDeletesAndCompaction) {
       for (std::uint64_t i = 0; i < count; ++i) ASSERT_TRUE(value->erase(item)) << item;
     }
     EXPECT_EQ(value->items(), 0U);
-    EXPECT_EQ(value->generations(), 1U);
+    EXPECT_EQ(value->sub_filters(), 1U);
     value->compact();
     EXPECT_EQ(value->info().ledger_entries, 0U);
     EXPECT_FALSE(value->erase(name(1)));
@@ -70,7 +70,7 @@ TEST(CuckooValue, StaysSmallWhileItsContentIsReplaced) {
   std::uint64_t oldest = 0;
   std::uint64_t newest = 0;
   while (newest < 20'000) value->add(name(newest++));
-  ASSERT_GE(value->generations(), 3U);
+  ASSERT_GE(value->sub_filters(), 3U);
   std::uint64_t most_entries = 0;
   std::uint64_t most_memory = 0;
   for (int turn = 0; turn < 10; ++turn) {
@@ -114,8 +114,8 @@ TEST(CuckooValue, KeepsThePromisedRate) {
       EXPECT_LE(info.expected_fpr, info.promised_fpr) << until;
       EXPECT_NEAR(rate, info.expected_fpr, 0.15 * info.expected_fpr + noise) << until;
     }
-    EXPECT_GE(value->generations(), 2U);
-    EXPECT_LE(value->generations(), 16U);
+    EXPECT_GE(value->sub_filters(), 2U);
+    EXPECT_LE(value->sub_filters(), 16U);
   }
 }
 
@@ -124,7 +124,7 @@ TEST(CuckooValue, CountsAnyNumberOfCopies) {
   const std::size_t before = value->memory_bytes();
   for (int i = 0; i < 140'000; ++i) ASSERT_EQ(value->add("same"), Outcome::stored);
   EXPECT_EQ(value->count("same"), 140'000U);
-  EXPECT_EQ(value->generations(), 1U);
+  EXPECT_EQ(value->sub_filters(), 1U);
   EXPECT_LT(value->memory_bytes(), before + 200);
   EXPECT_EQ(value->add("same", {}, Unless::present), Outcome::present);
   for (int i = 0; i < 140'000; ++i) ASSERT_TRUE(value->erase("same"));
@@ -150,7 +150,7 @@ TEST(CuckooValue, IsFullAtItsCapacityWithoutExpansion) {
   auto larger = make(10'000, 0, 0);
   for (std::uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(larger->add(name(i)), Outcome::stored);
   EXPECT_EQ(larger->add(name(10'000)), Outcome::full);
-  EXPECT_EQ(larger->generations(), 1U);
+  EXPECT_EQ(larger->sub_filters(), 1U);
 }
 
 TEST(CuckooValue, StopsAtTheMostGenerations) {
@@ -159,13 +159,13 @@ TEST(CuckooValue, StopsAtTheMostGenerations) {
   Outcome added = Outcome::stored;
   while (items < 1'000'000 && (added = value->add(name(items), 2)) == Outcome::stored) ++items;
   EXPECT_EQ(added, kTooMany);
-  EXPECT_EQ(value->generations(), 2U);
+  EXPECT_EQ(value->sub_filters(), 2U);
   EXPECT_GE(items, 300U);
   const std::uint64_t digest = value->digest();
   EXPECT_EQ(value->add("more", 2), kTooMany);
   EXPECT_EQ(value->digest(), digest);
   EXPECT_EQ(value->add("more", 3), Outcome::stored);
-  EXPECT_EQ(value->generations(), 3U);
+  EXPECT_EQ(value->sub_filters(), 3U);
   EXPECT_EQ(value->add("and more", 2), Outcome::stored);  // needs none
 }
 
@@ -249,10 +249,10 @@ TEST(CuckooValue, Merges) {
   value->merge(*other);
   for (const auto& [item, count] : second) model[item] += count;
   expect_all(*value, model);
-  const std::uint64_t generations = value->generations();
+  const std::uint64_t sub_filters = value->sub_filters();
   value->compact();
   expect_all(*value, model);
-  EXPECT_LE(value->generations(), generations);
+  EXPECT_LE(value->sub_filters(), sub_filters);
   value->merge(*value);
   for (auto& [item, count] : model) count *= 2;
   expect_all(*value, model);
@@ -289,14 +289,14 @@ TEST(CuckooValue, MergesEqualGenerationsIntoOne) {
     other->add(name(i + 4000));
   }
   value->merge(*other);
-  EXPECT_EQ(value->generations(), 1U);
+  EXPECT_EQ(value->sub_filters(), 1U);
   EXPECT_EQ(value->items(), 8000U);
   for (std::uint64_t i = 0; i < 8000; ++i) ASSERT_TRUE(value->exists(name(i)));
   const std::uint64_t before = value->digest();
   EXPECT_THROW(value->merge(*other, 1), std::invalid_argument);
   EXPECT_EQ(value->digest(), before);
   value->merge(*other);
-  EXPECT_EQ(value->generations(), 2U);
+  EXPECT_EQ(value->sub_filters(), 2U);
   for (std::uint64_t i = 4000; i < 8000; ++i) ASSERT_GE(value->count(name(i)), 2U);
 }
 
@@ -342,8 +342,8 @@ TEST(CuckooValue, ReportsItsFigures) {
   EXPECT_EQ(info.items, 1U);
   EXPECT_GE(info.memory_bytes, 10'000U * 12 / 8);
   EXPECT_LE(info.memory_bytes, 20'000U);
-  EXPECT_EQ(info.generations.at(0).bits, 12);
-  EXPECT_GE(info.generations.at(0).capacity, 10'000U);
+  EXPECT_EQ(info.sub_filters.at(0).bits, 12);
+  EXPECT_GE(info.sub_filters.at(0).capacity, 10'000U);
   EXPECT_EQ(make(10)->info().buckets, 8U);
   EXPECT_EQ(make(1)->info().buckets, 1U);
   EXPECT_GT(make(1U << 24)->free_effort(), 20U);

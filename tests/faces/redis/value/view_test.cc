@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lib/faces/redis/value/generation_plan.h"
+#include "lib/faces/redis/value/sub_filter_plan.h"
 #include "lib/faces/redis/value/value.h"
 #include "nestline/keys.h"
 #include "tests/faces/redis/value/hashes.h"
@@ -100,7 +100,7 @@ TEST(View, OutlivesTheValue) {
   EXPECT_EQ(exists(*later, in).out, std::vector<std::uint8_t>(in.size(), 1));
 }
 
-// A value of two related generations, and items x of the older one with other items y that look
+// A value of two related sub_filters, and items x of the older one with other items y that look
 // the same in both, and of which the newer one shows neither.
 struct Exchange {
   std::unique_ptr<CuckooValue> value;
@@ -129,11 +129,11 @@ Exchange exchange(std::mt19937_64& random) {
     }
   }
   made.value->merge(*older);
-  EXPECT_EQ(made.value->generations(), 2u);
+  EXPECT_EQ(made.value->sub_filters(), 2u);
   return made;
 }
 
-// The newer generation gets another filter. Then x and y change names: y is added to the new filter
+// The newer sub_filter gets another filter. Then x and y change names: y is added to the new filter
 // and erased from the old one. So x is in the new filter, which the View does not have.
 TEST(View, LeavesOpenWhereAnItemMayHaveMoved) {
   std::mt19937_64 random(3);
@@ -141,8 +141,8 @@ TEST(View, LeavesOpenWhereAnItemMayHaveMoved) {
   CuckooValue& value = *made.value;
   const auto view = value.view();
   ASSERT_NE(view, nullptr);
-  while (value.info().generations.back().growth == 0) add(value, random_hashes(random, 50));
-  ASSERT_EQ(value.generations(), 2u);
+  while (value.info().sub_filters.back().growth == 0) add(value, random_hashes(random, 50));
+  ASSERT_EQ(value.sub_filters(), 2u);
   std::uint64_t moved = 0;
   for (const auto& [x, y] : made.pairs) {
     add(value, {y});
@@ -153,7 +153,7 @@ TEST(View, LeavesOpenWhereAnItemMayHaveMoved) {
     EXPECT_TRUE(answers.out[0] == 1 || answers.open[0] == 1);
   }
   EXPECT_GT(moved, 0u) << "no item has moved: this test shows nothing";
-  // A view of the present generations has them.
+  // A view of the present sub_filters has them.
   const auto present = value.view();
   for (const auto& [x, y] : made.pairs) EXPECT_EQ(exists(*present, {x}).out[0], 1);
 }
@@ -238,7 +238,7 @@ class TwinRun {
       erase(*plain_, hashes);
       erase(*viewed_, hashes);
     }
-    most_generations_ = std::max<std::size_t>(most_generations_, viewed_->generations());
+    most_generations_ = std::max<std::size_t>(most_generations_, viewed_->sub_filters());
   }
 
   void look() {

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-#include "lib/faces/redis/value/generation_plan.h"
+#include "lib/faces/redis/value/sub_filter_plan.h"
 #include "lib/faces/redis/value/value.h"
 #include "lib/faces/redis/value/view.h"
 #include "tests/faces/redis/value/hashes.h"
@@ -21,25 +21,25 @@ std::chrono::seconds duration() {
   return std::chrono::seconds(seconds == nullptr ? 3 : std::stoi(seconds));
 }
 
-// Two related generations by hand, and items that go from one to the other as items do whose names
+// Two related sub_filters by hand, and items that go from one to the other as items do whose names
 // are exchanged: first they are in both, then no longer where they were.
 class Movers {
  public:
   // `tells`: whether the views are told, as a value tells them.
   explicit Movers(bool tells) : tells_(tells), notices_(std::make_shared<Notices>()) {
     const GenerationShape shape{12, 0, 4, 64, capacity_of(12, 64, 0), 0};
-    for (int i = 0; i < 2; ++i) generations_.emplace_back(shape, 1, nullptr);
+    for (int i = 0; i < 2; ++i) sub_filters_.emplace_back(shape, 1, nullptr);
     std::mt19937_64 random(1);
     for (std::uint64_t& item : items_) {
       item = random();
-      EXPECT_EQ(generations_[0].insert(item), Outcome::stored);
+      EXPECT_EQ(sub_filters_[0].insert(item), Outcome::stored);
     }
-    view_ = std::make_unique<View>(generations_, Ledger(), notices_);
+    view_ = std::make_unique<View>(sub_filters_, Ledger(), notices_);
   }
 
   void move() {
-    Generation& from = generations_[at_];
-    Generation& to = generations_[1 - at_];
+    SubFilter& from = sub_filters_[at_];
+    SubFilter& to = sub_filters_[1 - at_];
     for (const std::uint64_t item : items_) {
       ASSERT_EQ(to.insert(item), Outcome::stored);
       if (tells_) Notices::advance(notices_->erases);
@@ -57,7 +57,7 @@ class Movers {
  private:
   const bool tells_;
   std::shared_ptr<Notices> notices_;
-  std::vector<Generation> generations_;
+  std::vector<SubFilter> sub_filters_;
   Hashes items_ = Hashes(300);
   std::unique_ptr<View> view_;
   std::size_t at_ = 0;
@@ -225,7 +225,7 @@ class Field {
     } else {
       show();
     }
-    most_generations_ = std::max(most_generations_, value_->generations());
+    most_generations_ = std::max(most_generations_, value_->sub_filters());
   }
 
   std::mt19937_64 random_;

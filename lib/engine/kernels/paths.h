@@ -1,6 +1,6 @@
 // What kernels find in one block: paths, who leaves first, and where those who leave would go.
-#ifndef NESTLINE_LIB_ENGINE_KERNELS_WAYS_H_
-#define NESTLINE_LIB_ENGINE_KERNELS_WAYS_H_
+#ifndef NESTLINE_LIB_ENGINE_KERNELS_PATHS_H_
+#define NESTLINE_LIB_ENGINE_KERNELS_PATHS_H_
 
 #include "lib/engine/place/geometry.h"
 
@@ -77,7 +77,8 @@ NESTLINE_INLINE void walk(Block& block, EvictionPath path, std::uint32_t fingerp
   L::set(block, to, fingerprint, value);
 }
 
-// The residents of a block in the order in which they would leave it: by eviction rank, then by slot.
+// The residents of a block in the order in which they would leave it: by eviction rank, then by
+// slot.
 struct alignas(64) EvictionOrder {
   static constexpr std::uint32_t kNumberBits = 6;
 
@@ -102,7 +103,8 @@ struct alignas(64) EvictionOrder {
   template <class L>
   [[nodiscard]] std::uint32_t bucket_offset(std::uint32_t slot) const {
     BucketOffset<L> bucket_offset;
-    std::memcpy(&bucket_offset, bucket_offsets + slot * sizeof(bucket_offset), sizeof(bucket_offset));
+    std::memcpy(&bucket_offset, bucket_offsets + slot * sizeof(bucket_offset),
+                sizeof(bucket_offset));
     return bucket_offset;
   }
   alignas(64) std::uint8_t bucket_offsets[64];
@@ -130,4 +132,4 @@ struct EvictionCandidates {
 
 }}  // namespace nestline
 
-#endif  // NESTLINE_LIB_ENGINE_KERNELS_WAYS_H_
+#endif  // NESTLINE_LIB_ENGINE_KERNELS_PATHS_H_

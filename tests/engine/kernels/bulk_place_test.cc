@@ -44,8 +44,8 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
   for_each_builds<L>([](const auto& kernels) {
     std::mt19937_64 random(6);
     std::size_t all_left = 0;
-    const auto settling = std::make_unique<BulkPlacement>();
-    UnpackedBlock& block = settling->block;
+    const auto placement = std::make_unique<BulkPlacement>();
+    UnpackedBlock& block = placement->block;
     for (std::size_t round = 0; round < 1000; ++round) {
       const std::size_t count = round % (2 * kMaxBulkPlaced) + 1;
       std::vector<std::uint32_t> pairs(count + kMaxBulkPlaced);
@@ -59,13 +59,14 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
       const std::size_t least = count - std::min(count, kMaxBulkPlaced);
       const std::size_t early = least + (std::min(count, kMaxBulkPlaced) - least) * (round % 5) / 4;
       for (const bool first : {true, false}) {
-        settling->count = first ? early : count - early;
-        kernels.complete(pairs.data() + (first ? 0 : early), settling->count, settling->newcomer,
-                         settling->bucket);
-        newcomers.insert(newcomers.end(), settling->newcomer, settling->newcomer + settling->count);
-        kernels.settle(*settling);
-        for (std::size_t n = 0; n < settling->unplaced_count; ++n) {
-          missing.push_back(settling->newcomer[settling->unplaced[n]]);
+        placement->count = first ? early : count - early;
+        kernels.complete(pairs.data() + (first ? 0 : early), placement->count, placement->newcomer,
+                         placement->bucket);
+        newcomers.insert(newcomers.end(), placement->newcomer,
+                         placement->newcomer + placement->count);
+        kernels.place_bulk(*placement);
+        for (std::size_t n = 0; n < placement->unplaced_count; ++n) {
+          missing.push_back(placement->newcomer[placement->unplaced[n]]);
         }
       }
       held = missing;
@@ -105,8 +106,8 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
   });
 }
 
-// What both forms of placing do: each key gets a free slot of its bucket in its block, or is late
-// because none of them is free when its turn comes.
+// What both forms of placing do: each key gets a free slot of its bucket in its block, or is
+// deferred because none of them is free when its turn comes.
 TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
   using L [[maybe_unused]] = TypeParam;  // clang 14 sees no use in a generic lambda
   for_each_builds<L>([](const auto& kernels) {
@@ -116,7 +117,7 @@ TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
     struct Filled {
       std::vector<Block> blocks = std::vector<Block>(kBlocks);
       std::vector<std::uint64_t> free = std::vector<std::uint64_t>(kBlocks, L::kAllSlots);
-      std::vector<std::uint64_t> late;
+      std::vector<std::uint64_t> deferred;
     };
     for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
       Filled expected;
@@ -126,7 +127,7 @@ TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
       for (std::uint64_t& key : keys) key = random();
       std::vector<std::uint64_t> numbers(kMaxLocated);
       std::vector<std::uint32_t> pairs(2 * kMaxLocated);
-      std::vector<std::uint64_t> late(kMaxLocated);
+      std::vector<std::uint64_t> deferred(kMaxLocated);
       std::vector<std::uint32_t> late_pairs(kMaxLocated);
       std::size_t count = 0;
       for (std::size_t first = 0; first + 63 < keys.size(); first += count) {
@@ -139,7 +140,7 @@ TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
           std::uint64_t& free = expected.free[number];
           const std::uint64_t open = free & L::bucket(pair & 0xffff, pair >> 16);
           if (open == 0) {
-            expected.late.push_back(numbers[i]);
+            expected.deferred.push_back(numbers[i]);
           } else {
             L::set(expected.blocks[number], first_slot(open), pair & 0xffff);
             free ^= open & (~open + 1);
@@ -148,19 +149,19 @@ TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
           pairs[i] = static_cast<std::uint32_t>(numbers[i]) | 0xf0000000;
         }
         std::size_t n = kernels.place_keys(view, in_order.blocks.data(), from, count, input,
-                                           in_order.free.data(), late.data());
-        in_order.late.insert(in_order.late.end(), late.begin(),
-                             late.begin() + static_cast<std::ptrdiff_t>(n));
+                                           in_order.free.data(), deferred.data());
+        in_order.deferred.insert(in_order.deferred.end(), deferred.begin(),
+                                 deferred.begin() + static_cast<std::ptrdiff_t>(n));
         n = kernels.place_pairs(pairs.data(), count, kBlocks - 1, by_pairs.blocks.data(),
                                 by_pairs.free.data(), late_pairs.data());
-        for (std::size_t i = 0; i < n; ++i) by_pairs.late.push_back(late_pairs[i] & 0x0fffffff);
+        for (std::size_t i = 0; i < n; ++i) by_pairs.deferred.push_back(late_pairs[i] & 0x0fffffff);
       }
-      EXPECT_GT(expected.late.size(), kBlocks);
+      EXPECT_GT(expected.deferred.size(), kBlocks);
       for (const Filled& filled : {in_order, by_pairs}) {
-        EXPECT_EQ(filled.late, expected.late);
+        EXPECT_EQ(filled.deferred, expected.deferred);
         EXPECT_EQ(filled.free, expected.free);
         for (std::size_t b = 0; b < kBlocks; ++b) {
-          // The header of a block where somebody is late means nothing.
+          // The header of a block where somebody is deferred means nothing.
           EXPECT_TRUE(std::equal(filled.blocks[b].bytes.begin(),
                                  filled.blocks[b].bytes.begin() + kOverflowMarkByte,
                                  expected.blocks[b].bytes.begin()));

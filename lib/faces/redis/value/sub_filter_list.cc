@@ -1,25 +1,25 @@
-#include "lib/faces/redis/value/generation_list.h"
+#include "lib/faces/redis/value/sub_filter_list.h"
 
 #include <iterator>
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 
-std::uint64_t keys_of(std::span<const Generation> family) {
+std::uint64_t keys_of(std::span<const SubFilter> family) {
   std::uint64_t keys = 0;
-  for (const Generation& each : family) keys += each.size();
+  for (const SubFilter& each : family) keys += each.size();
   return keys;
 }
 
 // One more than the highest number. If that is the last possible one, as it may be in a value from
 // elsewhere: the lowest free one. In two families with one number the same items would look alike.
-std::uint32_t next_number(const std::vector<Generation>& generations) {
+std::uint32_t next_number(const std::vector<SubFilter>& sub_filters) {
   constexpr std::uint32_t kLast = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t next = 0;
   bool is_last_taken = false;
-  std::vector<bool> taken(generations.size());
-  for (const Generation& generation : generations) {
-    const std::uint32_t number = generation.number();
+  std::vector<bool> taken(sub_filters.size());
+  for (const SubFilter& sub_filter : sub_filters) {
+    const std::uint32_t number = sub_filter.number();
     is_last_taken = is_last_taken || number == kLast;
     if (number != kLast) next = std::max(next, number + 1);
     if (number < taken.size()) taken[number] = true;
@@ -28,13 +28,13 @@ std::uint32_t next_number(const std::vector<Generation>& generations) {
   return static_cast<std::uint32_t>(std::ranges::find(taken, false) - taken.begin());
 }
 
-// Moves a generation of another value into its family where that has room; whether all found room.
-bool unite(std::vector<Generation>& generations, Generation& other) {
-  for (Generation& each : generations) {
+// Moves a sub_filter of another value into its family where that has room; whether all found room.
+bool unite(std::vector<SubFilter>& sub_filters, SubFilter& other) {
+  for (SubFilter& each : sub_filters) {
     if (!each.is_related(other)) continue;
     if (each.size() + other.size() > each.capacity()) continue;
-    Share all(1, 1);
-    other.pour(each, all);
+    Quota all(1, 1);
+    other.migrate(each, all);
     if (other.size() == 0) return true;
     // There are more copies of something than there is room for: they have to stay by themselves.
   }
@@ -42,25 +42,25 @@ bool unite(std::vector<Generation>& generations, Generation& other) {
 }
 
 // Where a further one is put: next to its family, else before the newest family, which grows.
-std::vector<Generation>::iterator place_for(std::vector<Generation>& generations,
-                                            const Generation& other) {
+std::vector<SubFilter>::iterator place_for(std::vector<SubFilter>& sub_filters,
+                                           const SubFilter& other) {
   const auto related = std::ranges::find_if(
-      generations, [&](const Generation& each) { return each.is_related(other); });
-  if (related != generations.end()) return related;
-  if (generations.empty()) return generations.end();
-  return generations.end() - static_cast<std::ptrdiff_t>(newest_family(generations).size());
+      sub_filters, [&](const SubFilter& each) { return each.is_related(other); });
+  if (related != sub_filters.end()) return related;
+  if (sub_filters.empty()) return sub_filters.end();
+  return sub_filters.end() - static_cast<std::ptrdiff_t>(newest_family(sub_filters).size());
 }
 
 template <class Each>
-void find_in_each(std::span<const Each> generations, std::span<const std::uint64_t> hashes,
+void find_in_each(std::span<const Each> sub_filters, std::span<const std::uint64_t> hashes,
                   std::span<std::uint8_t> out) {
-  if (generations.empty()) {
+  if (sub_filters.empty()) {
     std::ranges::fill(out, std::uint8_t{0});
     return;
   }
   // All of them are looked up in the newest one where they lie: mostly there is no other.
-  generations.back().may_contain(hashes, out);
-  if (generations.size() == 1) return;
+  sub_filters.back().may_contain(hashes, out);
+  if (sub_filters.size() == 1) return;
   std::array<std::uint64_t, kMaxHashes> left;
   std::array<std::uint16_t, kMaxHashes> positions;  // of those left, in `hashes`
   std::array<std::uint8_t, kMaxHashes> found;
@@ -70,8 +70,8 @@ void find_in_each(std::span<const Each> generations, std::span<const std::uint64
     positions[count] = static_cast<std::uint16_t>(i);
     count += out[i] == 0;
   }
-  for (auto generation = generations.rbegin() + 1; generation != generations.rend(); ++generation) {
-    generation->may_contain(std::span<const std::uint64_t>(left.data(), count),
+  for (auto sub_filter = sub_filters.rbegin() + 1; sub_filter != sub_filters.rend(); ++sub_filter) {
+    sub_filter->may_contain(std::span<const std::uint64_t>(left.data(), count),
                             std::span(found.data(), count));
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -86,28 +86,28 @@ void find_in_each(std::span<const Each> generations, std::span<const std::uint64
 
 }  // namespace
 
-std::span<const Generation> newest_family(std::span<const Generation> generations) noexcept {
-  std::size_t first = generations.size() - 1;
-  while (first > 0 && generations[first - 1].is_related(generations.back())) --first;
-  return generations.subspan(first);
+std::span<const SubFilter> newest_family(std::span<const SubFilter> sub_filters) noexcept {
+  std::size_t first = sub_filters.size() - 1;
+  while (first > 0 && sub_filters[first - 1].is_related(sub_filters.back())) --first;
+  return sub_filters.subspan(first);
 }
 
-std::uint64_t units_of(std::span<const Generation> family) noexcept {
+std::uint64_t units_of(std::span<const SubFilter> family) noexcept {
   std::uint64_t units = 0;
-  for (const Generation& each : family) units += each.units();
+  for (const SubFilter& each : family) units += each.units();
   return units;
 }
 
-std::uint64_t count_in(std::span<const Generation> family, std::uint64_t hash) noexcept {
+std::uint64_t count_in(std::span<const SubFilter> family, std::uint64_t hash) noexcept {
   std::uint64_t copies = 0;
-  for (const Generation& each : family) copies += each.count(hash);
+  for (const SubFilter& each : family) copies += each.count(hash);
   return copies;
 }
 
-bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept {
-  Generation* best = nullptr;
+bool erase_from(std::span<SubFilter> family, std::uint64_t hash) noexcept {
+  SubFilter* best = nullptr;
   bool is_alone = true;
-  for (Generation& each : family) {
+  for (SubFilter& each : family) {
     if (!each.may_contain(hash)) continue;
     is_alone = best == nullptr;
     if (!is_alone) break;
@@ -122,13 +122,13 @@ bool erase_from(std::span<Generation> family, std::uint64_t hash) noexcept {
   return best->erase(hash);
 }
 
-std::vector<Generation> compact_members(std::span<const Generation> family, std::uint64_t seed,
-                                        std::pmr::memory_resource* memory) {
+std::vector<SubFilter> compact_members(std::span<const SubFilter> family, std::uint64_t seed,
+                                       std::pmr::memory_resource* memory) {
   const std::uint64_t keys = keys_of(family);
   if (keys == 0) return {};
   GenerationShape shape = family[0].shape();
   unsigned most_growth = shape.most_growth;
-  for (const Generation& each : family) {
+  for (const SubFilter& each : family) {
     most_growth = std::max(most_growth, each.growth());
   }
   const auto growths = compact_growths(shape.bits, shape.base_blocks, most_growth, keys);
@@ -136,7 +136,7 @@ std::vector<Generation> compact_members(std::span<const Generation> family, std:
   for (const unsigned growth : growths) units += std::uint64_t{1} << growth;
   const std::uint64_t old_units = units_of(family);
   if (units > old_units || (units == old_units && growths.size() >= family.size())) return {};
-  std::vector<Generation> members;
+  std::vector<SubFilter> members;
   members.reserve(growths.size() + 1);
   const auto append = [&](unsigned growth) {
     shape.growth = growth;
@@ -148,25 +148,25 @@ std::vector<Generation> compact_members(std::span<const Generation> family, std:
   return members;
 }
 
-void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh) noexcept {
+void move_family(std::vector<SubFilter>& family, std::vector<SubFilter>& fresh) noexcept {
   const std::size_t planned = fresh.size() - 1;
   // Each gets an even share of all blocks; otherwise its blocks would be full too early.
   for (std::size_t i = 0; i < planned; ++i) {
     const std::uint64_t rest = keys_of(family);
     if (rest == 0) break;
     const std::uint64_t part = i + 1 == planned ? rest : fresh[i].capacity();
-    Share share(std::min(part, rest), rest);
-    for (Generation& from : family) from.pour(fresh[i], share);
+    Quota share(std::min(part, rest), rest);
+    for (SubFilter& from : family) from.migrate(fresh[i], share);
   }
   // What found no place goes to any member that has some, the spare one too, then to the smallest.
-  const auto pour_all = [](Generation& from, Generation& to) {
-    Share all(1, 1);
-    if (from.size() != 0) from.pour(to, all);
+  const auto pour_all = [](SubFilter& from, SubFilter& to) {
+    Quota all(1, 1);
+    if (from.size() != 0) from.migrate(to, all);
   };
-  for (Generation& to : fresh) {
-    for (Generation& from : family) pour_all(from, to);
+  for (SubFilter& to : fresh) {
+    for (SubFilter& from : family) pour_all(from, to);
   }
-  std::ranges::sort(family, {}, &Generation::units);
+  std::ranges::sort(family, {}, &SubFilter::units);
   for (std::size_t to = 0; to < family.size(); ++to) {
     for (std::size_t from = to + 1; from < family.size(); ++from) {
       pour_all(family[from], family[to]);
@@ -175,40 +175,40 @@ void move_family(std::vector<Generation>& family, std::vector<Generation>& fresh
   if (fresh.back().size() == 0) fresh.pop_back();
 }
 
-void append_generation(std::vector<Generation>& generations, const Settings& settings,
+void append_generation(std::vector<SubFilter>& sub_filters, const Settings& settings,
                        std::uint64_t first, std::pmr::memory_resource* memory) {
   Billionths used = 0;
   std::uint64_t keys = 0;
-  for (const Generation& generation : generations) {
-    used += rate_when_full(generation.bits(), generation.growth());
-    keys += generation.size();
+  for (const SubFilter& sub_filter : sub_filters) {
+    used += rate_when_full(sub_filter.bits(), sub_filter.growth());
+    keys += sub_filter.size();
   }
-  GenerationPlan plan = plan_generation(settings, used, first);
-  if (!generations.empty()) {
-    GenerationShape shape = generations.back().shape();
+  SubFilterPlan plan = plan_generation(settings, used, first);
+  if (!sub_filters.empty()) {
+    GenerationShape shape = sub_filters.back().shape();
     const auto growth =
-        next_growth(settings, units_of(newest_family(generations)), shape.most_growth);
+        next_growth(settings, units_of(newest_family(sub_filters)), shape.most_growth);
     if (growth) {
       shape.growth = *growth;
       shape.capacity = capacity_of(shape.bits, shape.base_blocks, *growth);
     }
     // A value from elsewhere may already have as many blocks as a filter can have.
     if (growth && is_valid(shape, 0)) {
-      generations.emplace_back(shape, settings.seed, memory);
+      sub_filters.emplace_back(shape, settings.seed, memory);
       return;
     }
     plan = plan_family(settings, used, keys);
   }
-  generations.emplace_back(plan, settings.seed, next_number(generations), memory);
+  sub_filters.emplace_back(plan, settings.seed, next_number(sub_filters), memory);
 }
 
-std::vector<Generation> united(std::span<const Generation> ours, std::span<const Generation> others,
-                               std::uint64_t most) {
-  std::vector<Generation> both;
+std::vector<SubFilter> united(std::span<const SubFilter> ours, std::span<const SubFilter> others,
+                              std::uint64_t most) {
+  std::vector<SubFilter> both;
   both.reserve(ours.size() + others.size());
-  for (const Generation& generation : ours) both.push_back(generation.copy());
-  for (const Generation& generation : others) {
-    Generation copy = generation.copy();
+  for (const SubFilter& sub_filter : ours) both.push_back(sub_filter.copy());
+  for (const SubFilter& sub_filter : others) {
+    SubFilter copy = sub_filter.copy();
     if (unite(both, copy)) continue;
     const auto place = place_for(both, copy);
     both.insert(place, std::move(copy));
@@ -220,20 +220,20 @@ std::vector<Generation> united(std::span<const Generation> ours, std::span<const
   return both;
 }
 
-bool drop_empty(std::vector<Generation>& generations, std::size_t most_bytes) noexcept {
-  const auto is_empty = [](const Generation& each) { return each.size() == 0; };
-  if (std::ranges::none_of(generations, is_empty)) return false;
-  for (std::size_t i = generations.size(); i-- > 0 && generations.size() > 1;) {
-    if (is_empty(generations[i]) && generations[i].block_bytes() <= most_bytes) {
-      generations.erase(generations.begin() + static_cast<std::ptrdiff_t>(i));
+bool drop_empty(std::vector<SubFilter>& sub_filters, std::size_t most_bytes) noexcept {
+  const auto is_empty = [](const SubFilter& each) { return each.size() == 0; };
+  if (std::ranges::none_of(sub_filters, is_empty)) return false;
+  for (std::size_t i = sub_filters.size(); i-- > 0 && sub_filters.size() > 1;) {
+    if (is_empty(sub_filters[i]) && sub_filters[i].block_bytes() <= most_bytes) {
+      sub_filters.erase(sub_filters.begin() + static_cast<std::ptrdiff_t>(i));
     }
   }
-  return std::ranges::any_of(generations, is_empty);
+  return std::ranges::any_of(sub_filters, is_empty);
 }
 
-void find_in(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
+void find_in(std::span<const SubFilter> sub_filters, std::span<const std::uint64_t> hashes,
              std::span<std::uint8_t> out) {
-  find_in_each(generations, hashes, out);
+  find_in_each(sub_filters, hashes, out);
 }
 
 void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std::uint64_t> hashes,
@@ -241,27 +241,27 @@ void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std:
   find_in_each(filters, hashes, out);
 }
 
-std::uint16_t place_alone(std::span<const Generation> generations, std::uint64_t hash) noexcept {
-  if (generations.size() == 1) return 0;
-  for (const Generation& each : generations) each.prefetch(hash);
+std::uint16_t place_alone(std::span<const SubFilter> sub_filters, std::uint64_t hash) noexcept {
+  if (sub_filters.size() == 1) return 0;
+  for (const SubFilter& each : sub_filters) each.prefetch(hash);
   std::uint16_t place = kInNone;
-  for (std::size_t i = generations.size(); i-- > 0;) {
-    if (!generations[i].may_contain(hash)) continue;
+  for (std::size_t i = sub_filters.size(); i-- > 0;) {
+    if (!sub_filters[i].may_contain(hash)) continue;
     if (place != kInNone) return kInSeveral;
     place = static_cast<std::uint16_t>(i);
   }
   return place;
 }
 
-void places_alone(std::span<const Generation> generations, std::span<const std::uint64_t> hashes,
+void places_alone(std::span<const SubFilter> sub_filters, std::span<const std::uint64_t> hashes,
                   std::span<std::uint16_t> places) {
   using Bitmap = std::array<std::uint64_t, kMaxHashes / 64>;
   const std::size_t words = (hashes.size() + 63) / 64;
   Bitmap found;
   Bitmap in_one{};
   std::ranges::fill(places, kInNone);
-  for (std::size_t i = 0; i < generations.size(); ++i) {
-    generations[i].may_contain_bits(hashes, std::span(found).first(words));
+  for (std::size_t i = 0; i < sub_filters.size(); ++i) {
+    sub_filters[i].may_contain_bits(hashes, std::span(found).first(words));
     for (std::size_t word = 0; word < words; ++word) {
       const auto set = [&](std::uint64_t bits, std::size_t place) {
         for (; bits != 0; bits &= bits - 1) {
@@ -276,23 +276,23 @@ void places_alone(std::span<const Generation> generations, std::span<const std::
   }
 }
 
-std::array<std::uint8_t, 2> two_places(std::span<const Generation> generations,
+std::array<std::uint8_t, 2> two_places(std::span<const SubFilter> sub_filters,
                                        std::uint64_t hash) noexcept {
   constexpr std::size_t kMost = 256;
   std::size_t first = 0;
-  for (std::size_t i = 0, found = 0; i < std::min(kMost, generations.size()); ++i) {
-    if (found != 0 && generations[i].is_related(generations[first])) continue;
-    if (!generations[i].may_contain(hash)) continue;
+  for (std::size_t i = 0, found = 0; i < std::min(kMost, sub_filters.size()); ++i) {
+    if (found != 0 && sub_filters[i].is_related(sub_filters[first])) continue;
+    if (!sub_filters[i].may_contain(hash)) continue;
     if (found++ != 0) return {static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(i)};
     first = i;
   }
   return {};
 }
 
-Compaction::Compaction(std::span<const Generation> generations, std::uint64_t seed,
+Compaction::Compaction(std::span<const SubFilter> sub_filters, std::uint64_t seed,
                        std::pmr::memory_resource* memory) {
-  std::size_t most = generations.size();
-  for_each_family(generations, [&](std::span<const Generation> family) {
+  std::size_t most = sub_filters.size();
+  for_each_family(sub_filters, [&](std::span<const SubFilter> family) {
     families_.push_back({{}, compact_members(family, seed, memory), family.size()});
     families_.back().old.reserve(family.size());
     most += families_.back().fresh.size();
@@ -300,11 +300,11 @@ Compaction::Compaction(std::span<const Generation> generations, std::uint64_t se
   compacted_.reserve(most);
 }
 
-void Compaction::carry_out(std::vector<Generation>& generations) noexcept {
-  const auto append = [](auto from, auto to, std::vector<Generation>& target) {
+void Compaction::carry_out(std::vector<SubFilter>& sub_filters) noexcept {
+  const auto append = [](auto from, auto to, std::vector<SubFilter>& target) {
     target.insert(target.end(), std::make_move_iterator(from), std::make_move_iterator(to));
   };
-  auto next = generations.begin();
+  auto next = sub_filters.begin();
   for (Family& family : families_) {
     const auto end = next + static_cast<std::ptrdiff_t>(family.members);
     if (family.fresh.empty()) {
@@ -319,7 +319,7 @@ void Compaction::carry_out(std::vector<Generation>& generations) noexcept {
     }
     next = end;
   }
-  generations = std::move(compacted_);
+  sub_filters = std::move(compacted_);
 }
 
 }}}  // namespace nestline::redis

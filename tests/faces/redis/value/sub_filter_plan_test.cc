@@ -1,5 +1,5 @@
 // Plans: bounds of settings, widths, and sums of rates that stay below the promise.
-#include "lib/faces/redis/value/generation_plan.h"
+#include "lib/faces/redis/value/sub_filter_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ Settings with_error(double error, std::uint16_t expansion = 1) {
   return {.error = error, .expansion = expansion};
 }
 
-TEST(GenerationPlan, RefusesSettingsOutOfBounds) {
+TEST(SubFilterPlan, RefusesSettingsOutOfBounds) {
   EXPECT_NO_THROW(check({}));
   EXPECT_NO_THROW(check({1, 0.5, 255, 65535, 32768, 0}));
   const auto refused = [](const std::function<void(Settings&)>& spoil, const char* name) {
@@ -40,21 +40,21 @@ TEST(GenerationPlan, RefusesSettingsOutOfBounds) {
   EXPECT_NO_THROW(check(with_error(0.00012, 0)));
 }
 
-TEST(GenerationPlan, RoundsExpansionUp) {
+TEST(SubFilterPlan, RoundsExpansionUp) {
   for (const auto& [given, kept] : {std::pair{0, 0}, {1, 1}, {3, 4}, {32767, 32768}}) {
     const Settings settings = {.expansion = static_cast<std::uint16_t>(given)};
     EXPECT_EQ(normalized(settings).expansion, kept);
   }
 }
 
-TEST(GenerationPlan, PromisesRedisBloomsRateByDefault) {
+TEST(SubFilterPlan, PromisesRedisBloomsRateByDefault) {
   EXPECT_DOUBLE_EQ(promised_fpr({}), 4.0 / 255);
   EXPECT_DOUBLE_EQ(promised_fpr(with_error(0.003)), 0.003);
   EXPECT_LE(promised_fpr({1, 0, 255, 20, 1, 0}), 1);
 }
 
-// A value that opens generations one after the other, each grown as far as it may.
-TEST(GenerationPlan, SumsStayBelowThePromise) {
+// A value that opens sub_filters one after the other, each grown as far as it may.
+TEST(SubFilterPlan, SumsStayBelowThePromise) {
   for (const double error : {0.0, 0.1, 0.02, 0.01, 0.001, 0.0004, 0.00025}) {
     SCOPED_TRACE(error);
     const Settings settings = with_error(error);
@@ -62,7 +62,7 @@ TEST(GenerationPlan, SumsStayBelowThePromise) {
     Billionths used = 0;
     int kept = 0;
     for (int i = 0; i < 1000; ++i, ++kept) {
-      const GenerationPlan plan = plan_generation(settings, used, 1000);
+      const SubFilterPlan plan = plan_generation(settings, used, 1000);
       EXPECT_EQ(plan.capacity, 1000U);
       EXPECT_GE(plan.bits, error == 0 ? 12 : 8);
       const Billionths rate = rate_when_full(plan.bits, plan.most_growth);
@@ -74,12 +74,12 @@ TEST(GenerationPlan, SumsStayBelowThePromise) {
       }
       used += rate;
     }
-    RecordProperty("generations", kept);
+    RecordProperty("sub_filters", kept);
     EXPECT_GE(kept, error == 0 ? 58 : error > 0.015 ? 73 : error >= 0.001 ? 7 : 2);
   }
 }
 
-TEST(GenerationPlan, TakesTheNarrowestWidthAndNoGrowthWithoutExpansion) {
+TEST(SubFilterPlan, TakesTheNarrowestWidthAndNoGrowthWithoutExpansion) {
   const auto bits = [](double error) { return plan_generation(with_error(error, 0), 0, 1).bits; };
   EXPECT_EQ(bits(0.05), 8);
   EXPECT_EQ(bits(0.01), 12);
@@ -94,19 +94,19 @@ TEST(GenerationPlan, TakesTheNarrowestWidthAndNoGrowthWithoutExpansion) {
   EXPECT_EQ(plan_generation(with_error(0.01, 0), 0, 1).most_growth, 0U);
   EXPECT_GE(plan_generation({}, 0, 1).most_growth, 1U);
   for (const double error : {0.02, 0.01, 0.001, 0.00012}) {
-    const GenerationPlan plan = plan_generation(with_error(error, 0), 0, 1);
+    const SubFilterPlan plan = plan_generation(with_error(error, 0), 0, 1);
     EXPECT_LE(static_cast<double>(rate_when_full(plan.bits, 0)), error * 1e9) << error;
   }
 }
 
 // How far a value goes from a thousand items until the sum breaks the promise, by largest families.
-TEST(GenerationPlan, KeepsThePromiseForManyItems) {
+TEST(SubFilterPlan, KeepsThePromiseForManyItems) {
   const auto items_kept = [](double error) {
     const Settings settings = with_error(error);
     const auto promise = static_cast<Billionths>(promised_fpr(settings) * 1e9);
     Billionths used = 0;
     std::uint64_t items = 0;
-    GenerationPlan plan = plan_generation(settings, used, 1000);
+    SubFilterPlan plan = plan_generation(settings, used, 1000);
     while (items < std::uint64_t{1} << 40) {
       used += rate_when_full(plan.bits, plan.most_growth);
       if (used > promise) break;
@@ -120,7 +120,7 @@ TEST(GenerationPlan, KeepsThePromiseForManyItems) {
   EXPECT_GE(items_kept(0.001), 250'000U);
 }
 
-TEST(GenerationPlan, NextMembersAreHalfOfWhatThereIs) {
+TEST(SubFilterPlan, NextMembersAreHalfOfWhatThereIs) {
   Settings settings;
   std::uint64_t units = 1;
   std::vector<unsigned> growths;
@@ -137,7 +137,7 @@ TEST(GenerationPlan, NextMembersAreHalfOfWhatThereIs) {
   EXPECT_EQ(further_capacity(settings, ~std::uint64_t{0}), kMaxFurtherCapacity);
 }
 
-TEST(GenerationPlan, RatesDoubleWithEveryDoubling) {
+TEST(SubFilterPlan, RatesDoubleWithEveryDoubling) {
   for (const int bits : kFilterWidths) {
     for (unsigned growth = 1; growth <= (bits == 8 ? 1U : 4U); ++growth) {
       const auto before = static_cast<double>(rate_when_full(bits, growth - 1));

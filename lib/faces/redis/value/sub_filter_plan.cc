@@ -1,4 +1,4 @@
-#include "lib/faces/redis/value/generation_plan.h"
+#include "lib/faces/redis/value/sub_filter_plan.h"
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ void check_range(const char* name, std::uint64_t value, std::uint64_t least, std
   refuse(name, " must be in the range [", least, ", ", most, "]; it is ", value);
 }
 
-// For generations that are opened all the same, expansion 0 counts as 1.
+// For sub_filters that are opened all the same, expansion 0 counts as 1.
 std::uint64_t expansion_of(const Settings& settings) {
   return std::max<std::uint64_t>(1, settings.expansion);
 }
@@ -61,7 +61,7 @@ void check(const Settings& settings) {
   const double lowest = lowest_error(settings.expansion);
   if (settings.error < lowest) {
     refuse("error ", settings.error, " is below ", lowest, ", the lowest that 16 bits keep",
-           settings.expansion == 0 ? "" : " while further generations may follow");
+           settings.expansion == 0 ? "" : " while further sub_filters may follow");
   }
 }
 
@@ -81,7 +81,7 @@ Billionths rate_when_full(int bits, unsigned growth) {
   return static_cast<Billionths>(std::ceil(fpr_when_full(bits, growth) * kOne));
 }
 
-GenerationPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity) {
+SubFilterPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity) {
   const Billionths all = budget(settings);
   const Billionths left = all > used ? all - used : 0;
   const Billionths part = settings.expansion == 0 ? left : left / 2;
@@ -116,9 +116,9 @@ std::uint64_t further_capacity(const Settings& settings, std::uint64_t keys) {
   return std::max(kMinFurtherCapacity, std::min(keys, most) * expansion_of(settings) / 2);
 }
 
-GenerationPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys) {
+SubFilterPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys) {
   const std::uint64_t capacity = further_capacity(settings, keys);
-  const GenerationPlan plan = plan_generation(settings, used, capacity);
+  const SubFilterPlan plan = plan_generation(settings, used, capacity);
   if (plan.most_growth != 0) return plan;
   return {plan.bits, std::min(2 * capacity, kMaxFurtherCapacity), 0};
 }

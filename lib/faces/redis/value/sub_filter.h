@@ -1,27 +1,27 @@
 // One nestline filter of a value, with what its plan allows it.
 //
 // Its keys are the 64-bit hashes of the value's items, mixed once more under the value's seed plus
-// a number. Generations with the same number, width and first blocks are a family: filters of one
+// a number. Sub-filters with the same number, width and first blocks are a family: filters of one
 // lineage (lib/faces/embed/lineage.h), which can be united without the items and answer together as
 // one. Items that look the same in one family do not in another: so an erase finds them (ledger.h).
 //
 // Its filter is a Filter or, when other threads are to look up in it, a SharedFilter, whose thread
 // goes on without ever waiting for them. To change it as a whole, by growing, pouring and loading,
 // take_back() returns to the first. The same operations leave the same bytes in both.
-#ifndef NESTLINE_LIB_FACES_REDIS_VALUE_GENERATION_H_
-#define NESTLINE_LIB_FACES_REDIS_VALUE_GENERATION_H_
+#ifndef NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_H_
+#define NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_H_
 
 #include "lib/faces/embed/lineage.h"
-#include "lib/faces/redis/value/generation_plan.h"
+#include "lib/faces/redis/value/sub_filter_plan.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 
 /// What a value reports to threads with a View of it, written by its own thread alone. Each number
 /// is advanced, by a release, before what it announces can be seen.
 struct Notices {
-  /// Odd while an erase is under way that may choose between generations.
+  /// Odd while an erase is under way that may choose between sub_filters.
   std::atomic<std::uint64_t> erases{0};
-  /// Advanced when a generation comes or has no longer the same filter.
+  /// Advanced when a sub_filter comes or has no longer the same filter.
   std::atomic<std::uint64_t> lists{0};
 
   static void advance(std::atomic<std::uint64_t>& number) noexcept {
@@ -29,9 +29,9 @@ struct Notices {
   }
 };
 
-// The filter of a generation while other threads may look up in it, and its holders.
+// The filter of a sub_filter while other threads may look up in it, and its holders.
 //
-//   Generation --- SharedFilter::Owner ----+
+//   SubFilter --- SharedFilter::Owner ----+
 //                                          +--> SharedFilter (counts its holders) --> Notices
 //   View, View, ... - SharedFilter::Reader +
 //
@@ -44,7 +44,9 @@ class SharedFilter {
 
  private:
   SharedFilter(Filter&& filter, std::shared_ptr<Notices> notices)
-      : keys_(filter.size()), filter_(share(std::move(filter))), notices_(std::move(notices)) {}
+      : keys_(filter.size()),
+        filter_(make_concurrent(std::move(filter))),
+        notices_(std::move(notices)) {}
 
   void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
   // Release and acquire: what each holder did happens before the last one frees the filter.
@@ -79,7 +81,7 @@ class SharedFilter::Reader {
   SharedFilter* shared_;
 };
 
-/// The generation's handle; none when it is empty.
+/// The sub_filter's handle; none when it is empty.
 class SharedFilter::Owner {
  public:
   Owner() noexcept = default;
@@ -119,7 +121,7 @@ class SharedFilter::Owner {
   SharedFilter* shared_ = nullptr;
 };
 
-/// What an image has of a generation, to make it again, empty. Above a plan's, most_growth is cut.
+/// What an image has of a sub_filter, to make it again, empty. Above a plan's, most_growth is cut.
 struct GenerationShape {
   int bits = 0;
   unsigned growth = 0;
@@ -133,16 +135,16 @@ struct GenerationShape {
 /// Whether a filter of this shape with this many keys can exist.
 bool is_valid(const GenerationShape& shape, std::uint64_t keys);
 
-class Generation {
+class SubFilter {
  public:
   /// Empty. `seed` is the value's; `memory` as Options::memory. Throws std::bad_alloc.
-  Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number,
-             std::pmr::memory_resource* memory);
+  SubFilter(const SubFilterPlan& plan, std::uint64_t seed, std::uint32_t number,
+            std::pmr::memory_resource* memory);
   /// Empty, of this shape. Throws std::invalid_argument when none can be, std::bad_alloc.
-  Generation(const GenerationShape& shape, std::uint64_t seed, std::pmr::memory_resource* memory);
+  SubFilter(const GenerationShape& shape, std::uint64_t seed, std::pmr::memory_resource* memory);
   /// The number of its family; higher for families that were opened later.
   [[nodiscard]] std::uint32_t number() const noexcept { return number_; }
-  [[nodiscard]] bool is_related(const Generation& other) const noexcept {
+  [[nodiscard]] bool is_related(const SubFilter& other) const noexcept {
     return are_related(filter_shape_, other.filter_shape_);
   }
   /// Its room, as a multiple of the room of a member of its family that has never doubled.
@@ -178,8 +180,8 @@ class Generation {
     if (!may_contain(hash)) return 0;
     return with_filter([&](const auto& filter) { return filter.count(hash); });
   }
-  [[nodiscard]] Standing standing(std::uint64_t hash) const noexcept {
-    return standing_of(blocks(), hash);
+  [[nodiscard]] MatchConfidence standing(std::uint64_t hash) const noexcept {
+    return match_confidence_of(blocks(), hash);
   }
   /// Whether an insert would search for room beside many copies of the item
   /// (lib/faces/embed/lineage.h).
@@ -201,12 +203,12 @@ class Generation {
   /// Doubles; false when it cannot. Not while it is shared. Throws std::bad_alloc.
   bool grow();
   /// Moves a share of its content to `to`, another member of its family. Neither may be shared.
-  void pour(Generation& to, Share& share) noexcept;
+  void migrate(SubFilter& to, Quota& share) noexcept;
   /// A copy that is not shared, in memory from the same resource. Throws std::bad_alloc. O(memory).
-  [[nodiscard]] Generation copy() const;
+  [[nodiscard]] SubFilter copy() const;
 
   /// So many bytes of the blocks from byte `offset` on, both multiples of 64 and inside. They may
-  /// lie in `copy`, or stay until the generation grows or moves. Throws std::bad_alloc.
+  /// lie in `copy`, or stay until the sub_filter grows or moves. Throws std::bad_alloc.
   [[nodiscard]] std::span<const std::byte> bytes(std::uint64_t offset, std::size_t length,
                                                  std::vector<std::byte>& copy) const;
   /// Overwrites the blocks from byte `offset` on and adjusts the size; it is then not shared.
@@ -221,7 +223,7 @@ class Generation {
   void take_back();
 
  private:
-  Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept;
+  SubFilter(Filter filter, unsigned most_growth, std::uint32_t number) noexcept;
   template <typename Use>
   std::invoke_result_t<Use, const Filter&> with_filter(const Use& use) const {
     return shared_ ? use(std::as_const(shared_.filter())) : use(filter_);
@@ -240,4 +242,4 @@ class Generation {
 
 }}}  // namespace nestline::redis
 
-#endif  // NESTLINE_LIB_FACES_REDIS_VALUE_GENERATION_H_
+#endif  // NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_H_

@@ -4,8 +4,8 @@
 //
 // The test of home's mark comes first, and only behind it whether there was a match: few marks
 // cover a key, so one branch is predicted, and the match is a number that no branch depends on.
-#ifndef NESTLINE_INTERNAL_LOOKUP_HERE_H_
-#define NESTLINE_INTERNAL_LOOKUP_HERE_H_
+#ifndef NESTLINE_INTERNAL_INLINE_LOOKUP_H_
+#define NESTLINE_INTERNAL_INLINE_LOOKUP_H_
 
 #include "nestline/internal/inline_match.h"
 
@@ -30,7 +30,8 @@ struct AtHome {
   }
   [[nodiscard]] NESTLINE_INLINE std::uint64_t matches(const BlocksView& view) const {
     return inline_match<L>(block, fingerprint) &
-           L::bucket_in(static_cast<const typename L::Entry*>(view.buckets), fingerprint, bucket_offset);
+           L::bucket_in(static_cast<const typename L::Entry*>(view.buckets), fingerprint,
+                        bucket_offset);
   }
 };
 
@@ -83,4 +84,4 @@ NESTLINE_INLINE bool inline_lookup(int layout, Look&& look, Library&& library) {
 
 #endif  // NESTLINE_MATCHES_HERE
 
-#endif  // NESTLINE_INTERNAL_LOOKUP_HERE_H_
+#endif  // NESTLINE_INTERNAL_INLINE_LOOKUP_H_

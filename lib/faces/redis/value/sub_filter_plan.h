@@ -1,7 +1,7 @@
 // Plans the filter that a value opens next: its width, its room and how often it may double.
 //
-// The rate of a value is the sum of its generations' rates, and must not exceed the promise P.
-// The members of a family (generation.h) may together be as large as one of them that has doubled
+// The rate of a value is the sum of its sub_filters' rates, and must not exceed the promise P.
+// The members of a family (sub_filter.h) may together be as large as one of them that has doubled
 // as often as the plan allows, and cost the same rate as that one. A new family gets half of what
 // the older ones leave of P, or all of it when none can follow (expansion 0). That part determines
 //
@@ -13,18 +13,18 @@
 //   doublings as many as keep the rate within the part (each doubles it), and no more than the
 //             width allows before too many keys look alike: 1, 1, 2, 4 and 8.
 //
-// When not even 16 bits (0.0083 % when full) fit into what is left, further generations have 16
+// When not even 16 bits (0.0083 % when full) fit into what is left, further sub_filters have 16
 // bits, so that nothing is refused. Each of them raises the sum above P by that much.
 //
 // A filter doubles in place only while it has at most kMaxBytesToDouble, since the server waits for
-// it. A further generation is a member of the newest family as long as that may grow, with
+// it. A further sub_filter is a member of the newest family as long as that may grow, with
 // expansion / 2 times its room so far; a new family begins with room for expansion / 2 times the
-// present items. So expansion 1 leaves at most a third of the memory unused; two generations double
+// present items. So expansion 1 leaves at most a third of the memory unused; two sub_filters double
 // the room.
 //
 // Rates are compared as whole billionths, so that every machine makes the same decisions.
-#ifndef NESTLINE_LIB_FACES_REDIS_VALUE_GENERATION_PLAN_H_
-#define NESTLINE_LIB_FACES_REDIS_VALUE_GENERATION_PLAN_H_
+#ifndef NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_PLAN_H_
+#define NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_PLAN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ struct Settings {
   std::uint16_t bucket_size = 2;
   /// 1 to 65535. Only kept and reported: it has no effect here.
   std::uint16_t max_iterations = 20;
-  /// 0 to 32768, rounded up to a power of two. A further generation has room for n / 2 times as
+  /// 0 to 32768, rounded up to a power of two. A further sub_filter has room for n / 2 times as
   /// many items as all so far; 0: none is opened and nothing grows.
   std::uint16_t expansion = 1;
   /// Seeds the hash. Random for each key that is created, and the same on its replicas.
@@ -60,13 +60,13 @@ inline constexpr std::size_t kMaxBytesToDouble = std::size_t{2} << 20;
 inline constexpr std::size_t kMaxMembers = 3;
 /// A further family has room for at least this many items: smaller ones fill badly.
 inline constexpr std::uint64_t kMinFurtherCapacity = 256;
-/// The most items that a further generation makes room for at once.
+/// The most items that a further sub_filter makes room for at once.
 inline constexpr std::uint64_t kMaxFurtherCapacity = std::uint64_t{1} << 31;
 /// Doublings that a further family must allow, so that there are few families.
 inline constexpr unsigned kMinDoublings = 3;
 using Billionths = std::uint64_t;  ///< A rate in billionths.
 
-struct GenerationPlan {
+struct SubFilterPlan {
   int bits;
   std::uint64_t capacity;
   unsigned most_growth;
@@ -91,8 +91,8 @@ double lowest_error(std::uint16_t expansion);
 double promised_fpr(const Settings& settings);  ///< The promise P.
 /// The rate of a full filter of this width after this many doublings.
 Billionths rate_when_full(int bits, unsigned growth);
-/// The next generation, for `capacity` items, after others whose rates sum up to `used`.
-GenerationPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity);
+/// The next sub_filter, for `capacity` items, after others whose rates sum up to `used`.
+SubFilterPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity);
 
 /// How often the next member of a family with so many `units` has doubled. Nothing: a new family.
 std::optional<unsigned> next_growth(const Settings& settings, std::uint64_t units,
@@ -102,7 +102,7 @@ std::optional<unsigned> next_growth(const Settings& settings, std::uint64_t unit
 std::uint64_t further_capacity(const Settings& settings, std::uint64_t keys);
 /// The first member of a new family, after others with this many keys, whose rates sum up to
 /// `used`. One that may have no other gets twice the room: it takes as much of the promise.
-GenerationPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys);
+SubFilterPlan plan_family(const Settings& settings, Billionths used, std::uint64_t keys);
 
 /// The doublings of the members of a family that holds this many items in little memory: at most
 /// kMaxMembers where most_growth allows, largest first; all but the last are full.
@@ -111,4 +111,4 @@ std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsig
 
 }}}  // namespace nestline::redis
 
-#endif  // NESTLINE_LIB_FACES_REDIS_VALUE_GENERATION_PLAN_H_
+#endif  // NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_PLAN_H_

@@ -5,11 +5,11 @@
 // spares: at 16 bits, where a slot of six is a candidate; at 12 and 16 bits with one goal; and in
 // blocks with a mark, where most searches fail (unless keys expire: such a block has room again).
 // On one lane it always pays: it spares the buckets of all residents.
-#if defined(NESTLINE_LIB_ENGINE_KERNELS_WAYS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef NESTLINE_LIB_ENGINE_KERNELS_WAYS_INL_H_
-#undef NESTLINE_LIB_ENGINE_KERNELS_WAYS_INL_H_
+#if defined(NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
+#undef NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
 #else
-#define NESTLINE_LIB_ENGINE_KERNELS_WAYS_INL_H_
+#define NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
 #endif
 
 #include "lib/engine/kernels/home-inl.h"
@@ -47,8 +47,8 @@ struct FirstSteps {
 
 // The shortest path to a goal, looked for from there; `start(slot)` begins it, to one of `starts`.
 template <class L, class Start>
-HWY_INLINE EvictionPath find_back(const MoveMasks<L>& movers, std::uint64_t starts, std::uint64_t goals,
-                         const Start& start) {
+HWY_INLINE EvictionPath find_back(const MoveMasks<L>& movers, std::uint64_t starts,
+                                  std::uint64_t goals, const Start& start) {
   // Slots that lead to a goal: the goals themselves, then those whose residents can move `into` a
   // slot of the entry `parent`.
   struct Entry {
@@ -83,7 +83,7 @@ HWY_INLINE EvictionPath find_back(const MoveMasks<L>& movers, std::uint64_t star
 // A way to goals that the first step does not reach.
 template <class L>
 HWY_NOINLINE EvictionPath find_longer_path(const Block& block, const FirstSteps<L>& first,
-                                 std::uint64_t goals) {
+                                           std::uint64_t goals) {
   const MoveMasks<L> movers(block);
   return find_back(movers, first.all, goals,
                    [&](std::uint32_t slot) { return first.path_to(slot); });
@@ -91,14 +91,15 @@ HWY_NOINLINE EvictionPath find_longer_path(const Block& block, const FirstSteps<
 
 // A way from a bucket without goals, without the first step.
 template <class L>
-HWY_NOINLINE EvictionPath find_path_back(const Block& block, std::uint64_t bucket, std::uint64_t free) {
+HWY_NOINLINE EvictionPath find_path_back(const Block& block, std::uint64_t bucket,
+                                         std::uint64_t free) {
   const MoveMasks<L> movers(block);
   return find_back(movers, bucket, free, [](std::uint32_t slot) { return EvictionPath(slot); });
 }
 
 template <class L>
 EvictionPath find_path(const Block& shared, const EvictionOrder& ranks, std::uint64_t bucket,
-             std::uint64_t goals) noexcept {
+                       std::uint64_t goals) noexcept {
   if ((goals & bucket) != 0) return EvictionPath(first_slot(goals & bucket));
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
@@ -115,10 +116,12 @@ EvictionPath find_path(const Block& shared, const EvictionOrder& ranks, std::uin
 }
 
 template <class L>
-HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, std::uint64_t free, std::uint64_t bucket) {
+HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, std::uint64_t free,
+                                             std::uint64_t bucket) {
   if (HWY_LIKELY((free & bucket) != 0)) return EvictionPath(first_slot(free & bucket));
   if (free == 0) return {};
-  if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) || (block.overflow_mark() != 0 && !L::kExpires)) {
+  if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
+      (block.overflow_mark() != 0 && !L::kExpires)) {
     return find_path_back<L>(block, bucket, free);
   }
   const FirstSteps<L> first(block, bucket);

@@ -1,4 +1,4 @@
-#include "lib/faces/redis/value/generation.h"
+#include "lib/faces/redis/value/sub_filter.h"
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ Shape filter_shape(const GenerationShape& shape, std::uint64_t seed) {
   return {shape.bits, {shape.base_blocks, shape.growth}, seed, shape.capacity};
 }
 
-Options options_of(const GenerationPlan& plan, std::uint64_t seed,
+Options options_of(const SubFilterPlan& plan, std::uint64_t seed,
                    std::pmr::memory_resource* memory) {
   Options options;
   options.capacity = plan.capacity;
@@ -25,58 +25,58 @@ bool is_valid(const GenerationShape& shape, std::uint64_t keys) {
   return can_exist(Kind::filter, filter_shape(shape, 0), keys);
 }
 
-Generation::Generation(const GenerationPlan& plan, std::uint64_t seed, std::uint32_t number,
-                       std::pmr::memory_resource* memory)
-    : Generation(Filter(options_of(plan, seed + number, memory)), plan.most_growth, number) {}
+SubFilter::SubFilter(const SubFilterPlan& plan, std::uint64_t seed, std::uint32_t number,
+                     std::pmr::memory_resource* memory)
+    : SubFilter(Filter(options_of(plan, seed + number, memory)), plan.most_growth, number) {}
 
-Generation::Generation(const GenerationShape& shape, std::uint64_t seed,
-                       std::pmr::memory_resource* memory)
-    : Generation(make_empty(filter_shape(shape, seed + shape.number), memory),
-                 std::min(shape.most_growth, most_growth_of(shape.bits)), shape.number) {}
+SubFilter::SubFilter(const GenerationShape& shape, std::uint64_t seed,
+                     std::pmr::memory_resource* memory)
+    : SubFilter(make_empty(filter_shape(shape, seed + shape.number), memory),
+                std::min(shape.most_growth, most_growth_of(shape.bits)), shape.number) {}
 
-Generation::Generation(Filter filter, unsigned most_growth, std::uint32_t number) noexcept
+SubFilter::SubFilter(Filter filter, unsigned most_growth, std::uint32_t number) noexcept
     : filter_(std::move(filter)),
       filter_shape_(shape_of(filter_)),
       most_growth_(most_growth),
       number_(number) {}
 
-std::size_t Generation::memory_bytes() const noexcept {
+std::size_t SubFilter::memory_bytes() const noexcept {
   return block_bytes() +
          (shared_ ? bytes_beside(shared_.filter()) + sizeof(SharedFilter) : bytes_beside(filter_));
 }
 
-GenerationShape Generation::shape() const noexcept {
+GenerationShape SubFilter::shape() const noexcept {
   return {bits(), growth(), most_growth_, filter_shape_.geometry.base_blocks, capacity(), number_};
 }
 
-Outcome Generation::insert(std::uint64_t hash) noexcept {
+Outcome SubFilter::insert(std::uint64_t hash) noexcept {
   if (!shared_) return filter_.insert(hash).outcome;
   const Outcome outcome = shared_.filter().insert(hash).outcome;
   shared_.keys() += outcome == Outcome::stored;
   return outcome;
 }
 
-void Generation::fill(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes) {
+void SubFilter::fill(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes) {
   assert(!shared_ && size() == 0 && hashes.size() <= capacity());
   nestline::fill(filter_, hashes, outcomes);
 }
 
-bool Generation::erase(std::uint64_t hash) noexcept {
+bool SubFilter::erase(std::uint64_t hash) noexcept {
   if (!shared_) return filter_.erase(hash);
   const bool erased = shared_.filter().erase(hash);
   shared_.keys() -= erased;
   return erased;
 }
 
-std::size_t Generation::erase(std::span<const std::uint64_t> hashes,
-                              std::span<std::uint8_t> erased) {
+std::size_t SubFilter::erase(std::span<const std::uint64_t> hashes,
+                             std::span<std::uint8_t> erased) {
   if (!shared_) return filter_.erase(hashes, erased);
   const std::size_t count = shared_.filter().erase(hashes, erased);
   shared_.keys() -= count;
   return count;
 }
 
-void Generation::clear() noexcept {
+void SubFilter::clear() noexcept {
   if (shared_) {
     empty(shared_.filter());
     shared_.keys() = 0;
@@ -85,45 +85,45 @@ void Generation::clear() noexcept {
   }
 }
 
-bool Generation::may_grow() const noexcept {
+bool SubFilter::may_grow() const noexcept {
   return growth() < most_growth_ && block_bytes() <= kMaxBytesToDouble;
 }
 
-bool Generation::grow() {
+bool SubFilter::grow() {
   assert(!shared_);
   const bool grown = filter_.grow();
   filter_shape_ = shape_of(filter_);
   return grown;
 }
 
-void Generation::pour(Generation& to, Share& share) noexcept {
+void SubFilter::migrate(SubFilter& to, Quota& share) noexcept {
   assert(!shared_ && !to.shared_);
-  nestline::pour(filter_, to.filter_, share);
+  nestline::migrate(filter_, to.filter_, share);
 }
 
-Generation Generation::copy() const {
+SubFilter SubFilter::copy() const {
   return {shared_ ? copy_of(shared_.filter()) : filter_.snapshot(), most_growth_, number_};
 }
 
-std::span<const std::byte> Generation::bytes(std::uint64_t offset, std::size_t length,
-                                             std::vector<std::byte>& copy) const {
+std::span<const std::byte> SubFilter::bytes(std::uint64_t offset, std::size_t length,
+                                            std::vector<std::byte>& copy) const {
   if (!shared_) return nestline::block_bytes(filter_).subspan(offset, length);
   copy.resize(length);
   copy_bytes(blocks(), offset, copy);
   return copy;
 }
 
-bool Generation::load(std::uint64_t offset, std::span<const std::byte> blocks) {
+bool SubFilter::load(std::uint64_t offset, std::span<const std::byte> blocks) {
   take_back();
   return replace_bytes(filter_, offset, blocks);
 }
 
-SharedFilter::Reader Generation::reader(const std::shared_ptr<Notices>& notices) {
+SharedFilter::Reader SubFilter::reader(const std::shared_ptr<Notices>& notices) {
   if (!shared_) shared_ = SharedFilter::Owner(std::move(filter_), notices);
   return shared_.reader();
 }
 
-void Generation::take_back() {
+void SubFilter::take_back() {
   if (shared_) filter_ = shared_.take_back();
 }
 

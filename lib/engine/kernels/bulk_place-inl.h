@@ -3,16 +3,16 @@
 // block. Late ones get a slot block by block: first by one move of a resident, without branches,
 // then by the search below.
 //
-// place_by_search searches backwards: level 0 is the goals, level n + 1 is level n with every slot whose
-// resident has a slot of level n in its bucket: a few vector operations. The search ends at the
-// first level that a resident of the newcomer's bucket can move to, or without a path at a level
-// that equals the one before. That last step, of four or five slots, is scalar: half of the
+// place_by_search searches backwards: level 0 is the goals, level n + 1 is level n with every slot
+// whose resident has a slot of level n in its bucket: a few vector operations. The search ends at
+// the first level that a resident of the newcomer's bucket can move to, or without a path at a
+// level that equals the one before. That last step, of four or five slots, is scalar: half of the
 // searches need no level then.
-#if defined(NESTLINE_LIB_ENGINE_KERNELS_SETTLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef NESTLINE_LIB_ENGINE_KERNELS_SETTLE_INL_H_
-#undef NESTLINE_LIB_ENGINE_KERNELS_SETTLE_INL_H_
+#if defined(NESTLINE_LIB_ENGINE_KERNELS_BULK_PLACE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_ENGINE_KERNELS_BULK_PLACE_INL_H_
+#undef NESTLINE_LIB_ENGINE_KERNELS_BULK_PLACE_INL_H_
 #else
-#define NESTLINE_LIB_ENGINE_KERNELS_SETTLE_INL_H_
+#define NESTLINE_LIB_ENGINE_KERNELS_BULK_PLACE_INL_H_
 #endif
 
 #include "lib/engine/kernels/build_kernels.h"
@@ -29,7 +29,8 @@ void locate_pairs_each(const BlocksView& view, const std::uint64_t* keys, std::s
                        InputKind input, std::uint64_t* to) {
   for (std::size_t i = 0; i < count; ++i) {
     const Home home = home_block_of(view.geometry, hash_of(keys[i], input, view.secrets));
-    to[i] = located(home.block, L::fingerprint_of(home.rest) | L::bucket_offset_of(home.rest) << 16);
+    to[i] =
+        located(home.block, L::fingerprint_of(home.rest) | L::bucket_offset_of(home.rest) << 16);
   }
 }
 
@@ -255,13 +256,13 @@ HWY_INLINE bool place_one(Block& block, std::uint64_t& free, std::uint64_t bucke
 template <class L>
 std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_t* keys,
                        std::size_t count, InputKind input, std::uint64_t* free,
-                       std::uint64_t* late) noexcept {
+                       std::uint64_t* deferred) noexcept {
   Group group;
   locate<L>(view, keys, count, input, group);
   std::size_t n = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t number = group.number(view, i);
-    late[n] = located(number, group.pair[i]);
+    deferred[n] = located(number, group.pair[i]);
     n += !place_one<L>(blocks[number], free[number], group.bucket[i], group.fingerprint(i));
   }
   return n;
@@ -269,7 +270,7 @@ std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_
 
 template <class L>
 std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
-                        Block* blocks, std::uint64_t* free, std::uint32_t* late) noexcept {
+                        Block* blocks, std::uint64_t* free, std::uint32_t* deferred) noexcept {
   std::size_t n = 0;
   Resident ignored[kGroup];
   std::uint64_t bucket[kGroup];
@@ -279,7 +280,7 @@ std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint3
     for (std::size_t i = 0; i < end; ++i) {
       const std::uint32_t key = keys[first + i];
       const std::uint32_t number = key >> 20 & mask;
-      late[n] = key;
+      deferred[n] = key;
       n += !place_one<L>(blocks[number], free[number], bucket[i], key & 0xffff);
     }
   }
@@ -289,7 +290,7 @@ std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint3
 // As place_by_search. Without a path, `reach` is set to all slots from which there is one.
 template <class L>
 HWY_INLINE bool place_by_search_in(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
-                                 std::uint64_t goals, std::uint64_t& reach) {
+                                   std::uint64_t goals, std::uint64_t& reach) {
   // The slots that residents of the bucket could move to: the step that meets the bucket.
   std::uint64_t next = 0;
   for (std::uint64_t slots = bucket & ~block.free; slots != 0; slots &= slots - 1) {
@@ -328,27 +329,27 @@ HWY_INLINE bool place_by_search_in(UnpackedBlock& block, Resident newcomer, std:
 
 template <class L>
 bool place_by_search(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
-                std::uint64_t goals) noexcept {
+                     std::uint64_t goals) noexcept {
   std::uint64_t reach = 0;
   return place_by_search_in<L>(block, newcomer, bucket, goals, reach);
 }
 
 // Stores a newcomer by the search, or notes that there is no path.
 template <class L>
-HWY_INLINE void place_far(BulkPlacement& settling, std::size_t number) {
-  UnpackedBlock& block = settling.block;
-  const std::uint64_t bucket = settling.bucket[number];
+HWY_INLINE void place_far(BulkPlacement& placement, std::size_t number) {
+  UnpackedBlock& block = placement.block;
+  const std::uint64_t bucket = placement.bucket[number];
   // What has led to no free slot leads to none later, when fewer are free.
   if ((bucket & block.reach) == 0 ||
-      !place_by_search_in<L>(block, settling.newcomer[number], bucket, block.free, block.reach)) {
-    settling.unplaced[settling.unplaced_count++] = static_cast<std::uint8_t>(number);
+      !place_by_search_in<L>(block, placement.newcomer[number], bucket, block.free, block.reach)) {
+    placement.unplaced[placement.unplaced_count++] = static_cast<std::uint8_t>(number);
   }
 }
 
 // As place_one, or the slot of a resident that moves to a free one.
 template <class L>
 HWY_INLINE bool place_one_hop(UnpackedBlock& block, std::uint64_t& free, Resident newcomer,
-                            std::uint64_t bucket) {
+                              std::uint64_t bucket) {
   // By the newcomer itself; by the resident of its slot in each lane; by nobody.
   std::uint32_t slot[L::kChoices + 2];
   std::uint64_t open[L::kChoices + 2];
@@ -378,18 +379,18 @@ HWY_INLINE bool place_one_hop(UnpackedBlock& block, std::uint64_t& free, Residen
 }
 
 template <class L>
-void settle(BulkPlacement& settling) noexcept {
-  UnpackedBlock& block = settling.block;
+void place_bulk(BulkPlacement& placement) noexcept {
+  UnpackedBlock& block = placement.block;
   std::uint64_t free = block.free;
   std::uint8_t far[kMaxBulkPlaced];
   std::size_t count = 0;
-  for (std::size_t n = 0; n < settling.count; ++n) {
+  for (std::size_t n = 0; n < placement.count; ++n) {
     far[count] = static_cast<std::uint8_t>(n);
-    count += !place_one_hop<L>(block, free, settling.newcomer[n], settling.bucket[n]);
+    count += !place_one_hop<L>(block, free, placement.newcomer[n], placement.bucket[n]);
   }
   block.free = free;
-  settling.unplaced_count = 0;
-  for (std::size_t i = 0; i < count; ++i) place_far<L>(settling, far[i]);
+  placement.unplaced_count = 0;
+  for (std::size_t i = 0; i < count; ++i) place_far<L>(placement, far[i]);
 }
 
 template <class L>

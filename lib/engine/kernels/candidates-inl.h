@@ -1,9 +1,9 @@
 // Per-target: who could leave a block, and where they would go (paths.h).
-#if defined(NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_
-#undef NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_
+#if defined(NESTLINE_LIB_ENGINE_KERNELS_CANDIDATES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_ENGINE_KERNELS_CANDIDATES_INL_H_
+#undef NESTLINE_LIB_ENGINE_KERNELS_CANDIDATES_INL_H_
 #else
-#define NESTLINE_LIB_ENGINE_KERNELS_LEAVERS_INL_H_
+#define NESTLINE_LIB_ENGINE_KERNELS_CANDIDATES_INL_H_
 #endif
 
 #include "lib/engine/kernels/home-inl.h"
@@ -17,7 +17,7 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 // whose blocks there one has a free slot, or a mark, and those with a free slot of their buckets.
 template <class L>
 struct AlternateSurvey {
-  EvictionCandidates& leavers;
+  EvictionCandidates& candidates;
   std::uint64_t away = 0;
   std::uint64_t with_room = 0;
   std::uint64_t marked = 0;
@@ -25,20 +25,21 @@ struct AlternateSurvey {
 
   // Without a branch, so that several blocks are fetched at a time. Buckets from tables cost less
   // than one more loop, whose end would be mispredicted; computed ones do not.
-  HWY_INLINE void look(const EvictionContext& from, std::uint32_t slot, std::uint64_t number_there) {
+  HWY_INLINE void look(const EvictionContext& from, std::uint32_t slot,
+                       std::uint64_t number_there) {
     const Block& other = from.blocks[number_there];
     const std::uint64_t free = free_slots<L>(other);
-    leavers.target[slot].block = number_there;
-    leavers.free[slot] = free;
+    candidates.target[slot].block = number_there;
+    candidates.free[slot] = free;
     away |= std::uint64_t{number_there != from.number} << slot;
     with_room |= std::uint64_t{free != 0} << slot;
     marked |= std::uint64_t{other.overflow_mark() != 0} << slot;
     if constexpr (!L::kIsComputed) find_bucket(slot);
   }
   HWY_INLINE void find_bucket(std::uint32_t slot) {
-    Place& target = leavers.target[slot];
+    Place& target = candidates.target[slot];
     target.bucket = bucket_of<L>(target.fingerprint, target.bucket_offset);
-    const bool fits = (leavers.free[slot] & target.bucket) != 0;
+    const bool fits = (candidates.free[slot] & target.bucket) != 0;
     fitting |= std::uint64_t{fits} << slot;
   }
 };
@@ -62,18 +63,21 @@ HWY_INLINE bool anyone_moves_into(const Block& shared, std::uint64_t free) {
 }
 
 template <class L>
-void leavers(const EvictionContext& from, std::uint64_t slots, EvictionCandidates& leavers) noexcept {
-  AlternateSurvey<L> outlook{leavers};
+void candidates(const EvictionContext& from, std::uint64_t slots,
+                EvictionCandidates& candidates) noexcept {
+  AlternateSurvey<L> outlook{candidates};
   for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
     const std::uint32_t slot = first_slot(rest);
     const std::uint32_t fingerprint = L::get(from.block, slot);
     const std::uint32_t bucket_offset = from.ranks.bucket_offset<L>(slot);
-    leavers.target[slot].fingerprint = fingerprint;
-    leavers.target[slot].bucket_offset = bucket_offset;
-    outlook.look(from, slot, alternate_of(from.geometry, {from.number, 0, fingerprint, bucket_offset}));
+    candidates.target[slot].fingerprint = fingerprint;
+    candidates.target[slot].bucket_offset = bucket_offset;
+    outlook.look(from, slot,
+                 alternate_of(from.geometry, {from.number, 0, fingerprint, bucket_offset}));
   }
-  if (leavers.all != 0) outlook.look(from, EvictionOrder::kNobody, leavers.target[EvictionOrder::kNobody].block);
-  leavers.all |= slots;
+  if (candidates.all != 0)
+    outlook.look(from, EvictionOrder::kNobody, candidates.target[EvictionOrder::kNobody].block);
+  candidates.all |= slots;
   std::uint64_t open = outlook.away & outlook.with_room;
   if constexpr (L::kIsComputed) {
     for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
@@ -85,14 +89,14 @@ void leavers(const EvictionContext& from, std::uint64_t slots, EvictionCandidate
   if constexpr (L::kForm != Form::maplet) {  // else everybody reaches every slot
     for (std::uint64_t rest = open & ~direct & outlook.marked; rest != 0; rest &= rest - 1) {
       const std::uint32_t slot = first_slot(rest);
-      const Block& other = from.blocks[leavers.target[slot].block];
-      const bool hopeless = !anyone_moves_into<L>(other, leavers.free[slot]);
+      const Block& other = from.blocks[candidates.target[slot].block];
+      const bool hopeless = !anyone_moves_into<L>(other, candidates.free[slot]);
       open ^= std::uint64_t{hopeless} << slot;
     }
   }
-  leavers.away = outlook.away;
-  leavers.open = open;
-  leavers.direct = direct;
+  candidates.away = outlook.away;
+  candidates.open = open;
+  candidates.direct = direct;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -4,8 +4,8 @@
 //
 // Only from AVX2 on: with SSE2 alone the library's own code is faster, in caches (1.2 times at 8
 // bits) and in memory. ThreadSanitizer wants shared blocks read by words, as the library does.
-#ifndef NESTLINE_INTERNAL_MATCH_HERE_H_
-#define NESTLINE_INTERNAL_MATCH_HERE_H_
+#ifndef NESTLINE_INTERNAL_INLINE_MATCH_H_
+#define NESTLINE_INTERNAL_INLINE_MATCH_H_
 
 #include "nestline/internal/block.h"
 #include "nestline/internal/shared_reads.h"
@@ -57,4 +57,4 @@ NESTLINE_INLINE std::uint64_t inline_match(const unsigned char* block, std::uint
 
 #endif  // NESTLINE_MATCHES_HERE
 
-#endif  // NESTLINE_INTERNAL_MATCH_HERE_H_
+#endif  // NESTLINE_INTERNAL_INLINE_MATCH_H_

@@ -9,8 +9,8 @@
 // its alternate and raises home's mark for it. Then the caller places the newcomer like any other.
 //
 // The search is breadth first over blocks and writes nothing. In each block it tries candidates by
-// ascending eviction rank, so that marks stay low; those that the mark covers are all alike. It ends
-// when kTries candidates whose slots can be reached have other blocks without room, but the
+// ascending eviction rank, so that marks stay low; those that the mark covers are all alike. It
+// ends when kTries candidates whose slots can be reached have other blocks without room, but the
 // newcomer's own alternate is tried in any case. At 95 % load that refuses one key in 10^9; the
 // search with kWideTries that follows refused none of 10^9. It is left out for further copies, and
 // where the blocks searched had less than one free slot in kHopeless blocks: a refusal in a full
@@ -32,8 +32,8 @@
 // first 0.212. Marks that only rise remember the largest overflow. Lowered four times a turnover by
 // a sweep that proves which cannot be away: 0.151, and 0.126 with the least raise and moves of
 // those whom both marks cover; lowered at once by which are away in truth, a bit a slot: 0.095.
-#ifndef NESTLINE_LIB_ENGINE_TABLE_SPILL_H_
-#define NESTLINE_LIB_ENGINE_TABLE_SPILL_H_
+#ifndef NESTLINE_LIB_ENGINE_TABLE_EVICTION_H_
+#define NESTLINE_LIB_ENGINE_TABLE_EVICTION_H_
 
 #include "lib/engine/kernels/kernels.h"
 #include "lib/engine/place/aging.h"
@@ -51,7 +51,7 @@ template <class L>
 class EvictionSearch {
  public:
   EvictionSearch(const Block* blocks, const Geometry& geometry, const TableKernels& kernels,
-              bool alone)
+                 bool alone)
       : alone_(alone), blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
 
   // Looks for moves that make room for a newcomer, if there is none; changes nothing.
@@ -183,27 +183,27 @@ class EvictionSearch {
   // Tries those whose turn it is, and the newcomer if it is its turn.
   bool some_leaves(Candidates& from) {
     const std::uint32_t i = from.node;
-    EvictionCandidates leavers;
+    EvictionCandidates candidates;
     if (from.newcomer_waits && from.newcomer_class < from.below) {
       from.newcomer_waits = false;
-      leavers.target[kNobody] = moved(geometry_, from.arrival);
-      leavers.all = std::uint64_t{1} << kNobody;
+      candidates.target[kNobody] = moved(geometry_, from.arrival);
+      candidates.all = std::uint64_t{1} << kNobody;
     }
-    kernels_.leavers({blocks_, geometry_, from.block, from.arrival.block, from.ranks}, from.some,
-                     leavers);
-    while (leavers.open != 0) {
-      const std::uint32_t slot = first_of(leavers.open, from.block, from.newcomer_class);
+    kernels_.candidates({blocks_, geometry_, from.block, from.arrival.block, from.ranks}, from.some,
+                        candidates);
+    while (candidates.open != 0) {
+      const std::uint32_t slot = first_of(candidates.open, from.block, from.newcomer_class);
       const std::uint64_t bit = std::uint64_t{1} << slot;
-      leavers.open &= ~bit;
-      if (in_chain(i, leavers.target[slot].block) || !has_room(i, leavers, slot)) continue;
+      candidates.open &= ~bit;
+      if (in_chain(i, candidates.target[slot].block) || !has_room(i, candidates, slot)) continue;
       if (slot == kNobody || path_to(from, bit)) return true;
       from.out_of_reach |= bit;
     }
     // The chain of the first block is this block alone, which is nobody's other block.
-    std::uint64_t others = leavers.away & L::kAllSlots;
+    std::uint64_t others = candidates.away & L::kAllSlots;
     for (std::uint64_t rest = i == 0 ? 0 : others; rest != 0; rest &= rest - 1) {
       const std::uint32_t slot = first_slot(rest);
-      if (in_chain(i, leavers.target[slot].block)) others &= ~(std::uint64_t{1} << slot);
+      if (in_chain(i, candidates.target[slot].block)) others &= ~(std::uint64_t{1} << slot);
     }
     from.tried |= others;
     return false;
@@ -211,7 +211,8 @@ class EvictionSearch {
 
   // The arrival's way to one of these slots.
   EvictionPath path_to(const Candidates& from, std::uint64_t slots) {
-    const EvictionPath path = kernels_.find_path(from.block, from.ranks, from.arrival.bucket, slots);
+    const EvictionPath path =
+        kernels_.find_path(from.block, from.ranks, from.arrival.bucket, slots);
     if (from.node == 0) home_path_ = path;
     return path;
   }
@@ -257,18 +258,19 @@ class EvictionSearch {
     std::uint32_t least = ~0u;
     for (; some != 0; some &= some - 1) {
       const std::uint32_t slot = first_slot(some);
-      least = std::min(least, slot == kNobody
-                                  ? EvictionOrder::rank_of(newcomer_class, 0)
-                                  : EvictionOrder::rank_of(eviction_rank(L::get(block, slot)), slot + 1));
+      least = std::min(least, slot == kNobody ? EvictionOrder::rank_of(newcomer_class, 0)
+                                              : EvictionOrder::rank_of(
+                                                    eviction_rank(L::get(block, slot)), slot + 1));
     }
     return EvictionOrder::slot_of(least);
   }
 
-  // Whether the candidate finds a path to a free slot in its other block: then the chain ends there.
-  bool has_room(std::uint32_t i, const EvictionCandidates& leavers, std::uint32_t slot) {
-    const Place& target = leavers.target[slot];
-    if ((leavers.direct >> slot & 1) == 0) return has_room(i, target, slot);
-    end_at(i, target, slot, EvictionPath(first_slot(leavers.free[slot] & target.bucket)));
+  // Whether the candidate finds a path to a free slot in its other block: then the chain ends
+  // there.
+  bool has_room(std::uint32_t i, const EvictionCandidates& candidates, std::uint32_t slot) {
+    const Place& target = candidates.target[slot];
+    if ((candidates.direct >> slot & 1) == 0) return has_room(i, target, slot);
+    end_at(i, target, slot, EvictionPath(first_slot(candidates.free[slot] & target.bucket)));
     return true;
   }
   bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot) {
@@ -291,10 +293,10 @@ class EvictionSearch {
     for (std::uint64_t slots = from.failed(); slots != 0;) {
       const std::uint32_t slot = first_of(slots, from.block, 0);
       slots &= ~(std::uint64_t{1} << slot);
-      Place leaver = from.arrival;
-      leaver.fingerprint = L::get(from.block, slot);
-      leaver.bucket_offset = from.ranks.template bucket_offset<L>(slot);
-      remember(from.node, moved(geometry_, leaver), slot);
+      Place candidate = from.arrival;
+      candidate.fingerprint = L::get(from.block, slot);
+      candidate.bucket_offset = from.ranks.template bucket_offset<L>(slot);
+      remember(from.node, moved(geometry_, candidate), slot);
     }
   }
 
@@ -325,9 +327,9 @@ class EvictionSearch {
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
   const TableKernels& kernels_;
-  std::uint32_t end_ = 0;  // the node that ends the chain
-  EvictionPath end_path_;            // of the arrival there, to a free slot
-  EvictionPath home_path_;           // of the newcomer at home, to the slot that is vacated for it
+  std::uint32_t end_ = 0;   // the node that ends the chain
+  EvictionPath end_path_;   // of the arrival there, to a free slot
+  EvictionPath home_path_;  // of the newcomer at home, to the slot that is vacated for it
   std::array<Node, most_expanded(kWideTries) + 1> nodes_;
 };
 
@@ -377,15 +379,16 @@ class EvictionPlan : public EvictionSearch<L> {
     const Place& arrival = node.arrival;
     if (node.victim == kNobody) {
       typename Locks::BlockLock hold(blocks_, from);
-      raise_overflow_marks<L>(hold, blocks_, this->geometry_, from, eviction_rank(arrival.fingerprint));
+      raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
+                              eviction_rank(arrival.fingerprint));
       count_change(from);
       newcomer_leaves_ = true;
       return true;
     }
     typename Locks::BlockLock hold(blocks_, from, arrival.block);
     const Block& target = blocks_[arrival.block];
-    // The slot and the fingerprint determine the bucket offset, so this is the same fingerprint or an equal
-    // one. It moves with the value that it has now.
+    // The slot and the fingerprint determine the bucket offset, so this is the same fingerprint or
+    // an equal one. It moves with the value that it has now.
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
     if constexpr (L::kExpires) {  // a dead slot makes room where it is (aging.h, T2)
       const auto now = tick_of_holder<Locks>(blocks_);
@@ -401,7 +404,8 @@ class EvictionPlan : public EvictionSearch<L> {
     if (!path) path = this->kernels_.find_path_to_free(target, arrival);
     if (!path) return false;
     Block& source = hold.change(from);
-    raise_overflow_marks<L>(hold, blocks_, this->geometry_, from, eviction_rank(arrival.fingerprint));
+    raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
+                            eviction_rank(arrival.fingerprint));
     walk<L>(hold.change(arrival.block), path, arrival.fingerprint, L::value(source, node.victim));
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(source, node.victim, 0);
@@ -422,4 +426,4 @@ class EvictionPlan : public EvictionSearch<L> {
 
 }}  // namespace nestline
 
-#endif  // NESTLINE_LIB_ENGINE_TABLE_SPILL_H_
+#endif  // NESTLINE_LIB_ENGINE_TABLE_EVICTION_H_
