@@ -36,5 +36,5 @@ target_compile_definitions(nestline_redis PRIVATE NESTLINE_MODULE_VERSION=${modu
 add_dependencies(nestline_redis nestline_inside)
 target_link_libraries(nestline_redis PRIVATE $<TARGET_FILE:nestline_inside>
                                              PkgConfig::NESTLINE_URCU)
-nestline_exports(nestline_redis redis/server/nestline_redis.map)
+nestline_exports(nestline_redis faces/redis/server/nestline_redis.map)
 set_target_properties(nestline_redis PROPERTIES PREFIX "")
