@@ -62,13 +62,13 @@ struct alignas(kBlockBytes) internal::Block {
   std::array<std::uint8_t, kBlockBytes> bytes;
 
   // Keys of ranks below the mark may be away in their alternates; 0: no key is away.
-  [[nodiscard]] std::uint32_t mark() const {
+  [[nodiscard]] std::uint32_t overflow_mark() const {
     return to_header(load_relaxed(header_word())) & kHeaderOverflowMark;
   }
   // Makes the mark cover `eviction_rank`. A mark never falls, except in an expiring filter
   // (aging.h).
   void raise_overflow_mark(std::uint32_t eviction_rank) {
-    if (mark() <= eviction_rank) set_overflow_mark(eviction_rank + 1);
+    if (overflow_mark() <= eviction_rank) set_overflow_mark(eviction_rank + 1);
   }
   void set_overflow_mark(std::uint32_t mark) {
     const std::uint32_t header = to_header(load_relaxed(header_word()));

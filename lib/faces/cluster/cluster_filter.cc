@@ -19,7 +19,7 @@ void take_head(ClusterPart& part, const Reply& pair) {
   if (!head) return;
   std::uint64_t slots = 0;
   part.capacity = 0;
-  for (const redis::ImageGeneration& each : head->generations) {
+  for (const redis::ImageSubFilter& each : head->sub_filters) {
     part.capacity += each.shape.capacity;
     const std::uint64_t blocks = each.shape.base_blocks << each.shape.growth;
     slots += blocks * slots_of(each.shape.bits);

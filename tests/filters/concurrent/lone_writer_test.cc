@@ -25,31 +25,31 @@ using WriteMode = Writers::WriteMode;
 TEST(Writers, TheFirstThreadWritesAlone) {
   Writers writers;
   EXPECT_FALSE(writers.are_many());
-  EXPECT_EQ(writers.turn(2), WriteMode::alone);
-  EXPECT_EQ(writers.turn(2), WriteMode::alone);
+  EXPECT_EQ(writers.acquire_write_mode(2), WriteMode::alone);
+  EXPECT_EQ(writers.acquire_write_mode(2), WriteMode::alone);
   EXPECT_FALSE(writers.are_many());
 }
 
 TEST(Writers, AnotherThreadIsRefusedUntilTheyAreMany) {
   Writers writers;
-  EXPECT_EQ(writers.turn(2), WriteMode::alone);
-  EXPECT_EQ(writers.turn(4), WriteMode::refused);
-  EXPECT_EQ(writers.turn(2), WriteMode::alone);
+  EXPECT_EQ(writers.acquire_write_mode(2), WriteMode::alone);
+  EXPECT_EQ(writers.acquire_write_mode(4), WriteMode::refused);
+  EXPECT_EQ(writers.acquire_write_mode(2), WriteMode::alone);
   writers.share();
   EXPECT_TRUE(writers.are_many());
-  EXPECT_EQ(writers.turn(2), WriteMode::as_one_of_many);
-  EXPECT_EQ(writers.turn(4), WriteMode::as_one_of_many);
+  EXPECT_EQ(writers.acquire_write_mode(2), WriteMode::as_one_of_many);
+  EXPECT_EQ(writers.acquire_write_mode(4), WriteMode::as_one_of_many);
 }
 
 TEST(Writers, AReadersRequestIsMetAtTheNextTurn) {
   Writers writers;
   writers.request_sharing();
-  EXPECT_EQ(writers.turn(2), WriteMode::alone);
+  EXPECT_EQ(writers.acquire_write_mode(2), WriteMode::alone);
   writers.request_sharing();
   writers.request_sharing();
   EXPECT_FALSE(writers.are_many());
-  EXPECT_EQ(writers.turn(4), WriteMode::refused);
-  EXPECT_EQ(writers.turn(2), WriteMode::as_one_of_many);
+  EXPECT_EQ(writers.acquire_write_mode(4), WriteMode::refused);
+  EXPECT_EQ(writers.acquire_write_mode(2), WriteMode::as_one_of_many);
   EXPECT_TRUE(writers.are_many());
   writers.request_sharing();
   EXPECT_TRUE(writers.are_many());

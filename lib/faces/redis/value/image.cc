@@ -35,7 +35,7 @@ bool is_sealed(Bytes bytes) {
   return get<std::uint64_t>(bytes, covered) == checksum(bytes.first(covered));
 }
 
-void put_generation(std::span<std::byte> bytes, const ImageGeneration& sub_filter) {
+void put_generation(std::span<std::byte> bytes, const ImageSubFilter& sub_filter) {
   const GenerationShape& shape = sub_filter.shape;
   put(bytes, 0, static_cast<std::uint8_t>(shape.bits));
   put(bytes, 1, static_cast<std::uint8_t>(shape.growth));
@@ -46,10 +46,10 @@ void put_generation(std::span<std::byte> bytes, const ImageGeneration& sub_filte
   put(bytes, 24, sub_filter.keys);
 }
 
-std::optional<ImageGeneration> get_generation(Bytes bytes) {
+std::optional<ImageSubFilter> get_generation(Bytes bytes) {
   const auto byte = [&](std::size_t at) { return get<std::uint8_t>(bytes, at); };
   const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes, at); };
-  const ImageGeneration sub_filter = {
+  const ImageSubFilter sub_filter = {
       {byte(0), byte(1), byte(2), number(8), number(16), get<std::uint32_t>(bytes, 4)}, number(24)};
   if (byte(3) != 0 || !is_valid(sub_filter.shape, sub_filter.keys)) return std::nullopt;
   return sub_filter;
@@ -68,7 +68,7 @@ bool are_valid(const Settings& settings) {
 // Whether there is a filter, and room for the items outside tables: the next filter's size.
 bool is_sound(const ImageHead& head) {
   std::uint64_t keys = 0;
-  for (const ImageGeneration& each : head.sub_filters) {
+  for (const ImageSubFilter& each : head.sub_filters) {
     keys += std::min(each.keys, kMaxItems);
     if (keys > kMaxItems) return false;
   }

@@ -62,7 +62,7 @@ struct PiecePlace {
   [[nodiscard]] std::size_t content_bytes() const noexcept;
 };
 
-struct ImageGeneration {
+struct ImageSubFilter {
   GenerationShape shape;
   std::uint64_t keys;
 };
@@ -75,7 +75,7 @@ struct ImageHead {
   std::uint64_t ledger_entries = 0;
   std::uint64_t ledger_cursor = 0;
   RedisBloomHeader redisbloom;  ///< tables is 0 when there are none.
-  std::vector<ImageGeneration> sub_filters;
+  std::vector<ImageSubFilter> sub_filters;
 };
 
 /// The areas of an image before the ledger.

@@ -71,7 +71,7 @@ std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> b
   auto value = from_settings(*head, memory);
   if (head->redisbloom.tables != 0) value->tables_ = RedisBloomTables(head->redisbloom, memory);
   value->sub_filters_.reserve(head->sub_filters.size());
-  for (const ImageGeneration& each : head->sub_filters) {
+  for (const ImageSubFilter& each : head->sub_filters) {
     value->sub_filters_.emplace_back(each.shape, head->settings.seed, memory);
   }
   if (value->awaited_items_ == 0) value->awaited_items_ = head->items;

@@ -59,7 +59,7 @@ Bytes repaired_head(const Part& part) {
 
 std::uint64_t bytes_of(const ImageHead& head) {
   std::uint64_t bytes = 0;
-  for (const ImageGeneration& each : head.sub_filters) {
+  for (const ImageSubFilter& each : head.sub_filters) {
     if (each.shape.base_blocks > kMaxBytes || bytes > kMaxBytes) return kMaxBytes + 1;
     bytes += (each.shape.base_blocks << each.shape.growth) * 64;
   }

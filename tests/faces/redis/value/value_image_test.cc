@@ -254,7 +254,7 @@ TEST(Image, GenerationsAfterTheLastNumberTakeFreeOnes) {
   const auto now = decode_head(value->dump_chunk(0).bytes);
   ASSERT_TRUE(now);
   std::vector<std::uint32_t> numbers;
-  for (const ImageGeneration& each : now->sub_filters) numbers.push_back(each.shape.number);
+  for (const ImageSubFilter& each : now->sub_filters) numbers.push_back(each.shape.number);
   EXPECT_EQ(numbers, (std::vector<std::uint32_t>{0, kLast - 1, kLast, 1, 2}));
   for (std::uint64_t i = 0; i < items; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
 }
