@@ -14,7 +14,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/hash.h"
 #include "lib/engine/place/layout.h"

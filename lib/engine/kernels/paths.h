@@ -51,7 +51,7 @@ NESTLINE_INLINE std::uint64_t bucket_at(const Block& block, std::uint32_t slot) 
 
 // Whether each step is still possible: other threads may have changed the block.
 template <class L>
-bool is_open(const Block& block, EvictionPath path) {
+bool still_valid(const Block& block, EvictionPath path) {
   if (!path) return false;
   const std::uint32_t last = path.steps() - 1;
   for (std::uint32_t i = 0; i < last; ++i) {
@@ -66,7 +66,7 @@ bool is_open(const Block& block, EvictionPath path) {
 // with `value` if the layout has values, at its start. It moves what is there now, not what was
 // there when the path was found: update may have cleared a slot since.
 template <class L>
-NESTLINE_INLINE void walk(Block& block, EvictionPath path, std::uint32_t fingerprint,
+NESTLINE_INLINE void apply(Block& block, EvictionPath path, std::uint32_t fingerprint,
                           typename L::Value value = {}) {
   std::uint32_t to = path.step(path.steps() - 1);
   for (std::uint32_t i = path.steps() - 1; i > 0; --i) {
@@ -116,7 +116,7 @@ struct EvictionContext {
   const Geometry& geometry;
   const Block& block;
   std::uint64_t number;
-  const EvictionOrder& ranks;
+  const EvictionOrder& order;
 };
 
 // Candidates for leaving a block, and where they would go.

@@ -92,44 +92,6 @@ inline Block& changeable(const Block* blocks, std::uint64_t block) {
   return const_cast<Block&>(blocks[block]);
 }
 
-// One thread at a time.
-struct NoLocks {
-  static constexpr bool kBlocksAreStable = true;  // what was found a moment ago is still so
-  // No writer overtakes, so the second try is the last, and the first look counts.
-  static constexpr std::uint32_t kMaxTries = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::uint32_t kReadTries = 1;
-
-  // The right to change the blocks with these numbers.
-  class BlockLock {
-   public:
-    BlockLock(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
-    BlockLock(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
-    bool add(std::uint64_t) { return true; }
-    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
-    Block& change(std::uint64_t block) { return changeable(blocks_, block); }
-
-   private:
-    const Block* blocks_;
-  };
-
-  // Blocks as they stood at one instant.
-  class OptimisticRead {
-   public:
-    explicit OptimisticRead(const Block* blocks, const BlockLock* = nullptr) : blocks_(blocks) {}
-    const Block& at(std::uint64_t block) { return blocks_[block]; }
-    [[nodiscard]] bool valid() const { return true; }
-
-   private:
-    const Block* blocks_;
-  };
-
-  // A block for a search whose result is checked later.
-  static const Block& copy_of(const Block& block, Block&) { return block; }
-  // Whether a reader that keeps finding changes may take locks (R4), and how.
-  using ReaderLock = BlockLock;
-  [[nodiscard]] bool readers_may_lock() const { return false; }
-};
-
 // Whether one thread writes without atomic exchanges (W8), or many do with them.
 class Writers {
  public:
@@ -169,6 +131,45 @@ class Writers {
   static constexpr std::uint64_t kMany = ~std::uint64_t{0};
   // Or the one writer, and whether sharing was requested.
   std::atomic<std::uint64_t> word_{kNobody};
+};
+
+// One thread at a time.
+struct NoLocks {
+  explicit NoLocks(Writers* = nullptr) {}
+  static constexpr bool kBlocksAreStable = true;  // what was found a moment ago is still so
+  // No writer overtakes, so the second try is the last, and the first look counts.
+  static constexpr std::uint32_t kMaxTries = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kReadTries = 1;
+
+  // The right to change the blocks with these numbers.
+  class BlockLock {
+   public:
+    BlockLock(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
+    BlockLock(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
+    bool add(std::uint64_t) { return true; }
+    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
+    Block& change(std::uint64_t block) { return changeable(blocks_, block); }
+
+   private:
+    const Block* blocks_;
+  };
+
+  // Blocks as they stood at one instant.
+  class OptimisticRead {
+   public:
+    explicit OptimisticRead(const Block* blocks, const BlockLock* = nullptr) : blocks_(blocks) {}
+    const Block& at(std::uint64_t block) { return blocks_[block]; }
+    [[nodiscard]] bool valid() const { return true; }
+
+   private:
+    const Block* blocks_;
+  };
+
+  // A block for a search whose result is checked later.
+  static const Block& copy_of(const Block& block, Block&) { return block; }
+  // Whether a reader that keeps finding changes may take locks (R4), and how.
+  using ReaderLock = BlockLock;
+  [[nodiscard]] bool readers_may_lock() const { return false; }
 };
 
 // Waits a little longer each time: first busily, then by letting other threads run.
@@ -361,6 +362,7 @@ struct SharedBlocks {
 
 // Many writers. Readers may lock.
 struct BlockLocks : SharedBlocks<false> {
+  explicit BlockLocks(Writers* = nullptr) {}
   using ReaderLock = BlockLock;
   [[nodiscard]] bool readers_may_lock() const { return true; }
 };

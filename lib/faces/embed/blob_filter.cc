@@ -21,7 +21,7 @@ BlobFilter::BlobFilter(std::span<const std::byte> bytes) : bytes_(bytes) {
   geometry_ = header.geometry;
   seed_ = header.seed;
   bits_ = header.bits;
-  kernels_ = &kernels_for(bits_);
+  kernels_ = &engine_for(bits_).block;
   identity_ = identity_of(bytes);
 }
 

@@ -41,7 +41,7 @@ class BlobFilter {
   internal::Geometry geometry_;
   std::uint64_t seed_ = 0;
   int bits_ = 0;
-  const TableKernels* kernels_ = nullptr;
+  const BlockKernels* kernels_ = nullptr;
   Identity identity_{};
 };
 

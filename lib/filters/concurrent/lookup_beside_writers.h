@@ -11,14 +11,11 @@ namespace nestline { inline namespace v0_3 {
 struct ConcurrentLookup {
   const ConcurrentFilter::State& state;
   // The same for every table of the filter.
-  [[nodiscard]] const LookupKernels& kernels() const {
-    return state.read([](const Blocks& table) { return table.kernels; })->lookups();
-  }
+  [[nodiscard]] const LookupOperations& operations() const { return state.engine.lookups; }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     state.read([&](const Blocks& table) {
       batch::ChunkBitmap undecided;
-      if (!table.kernels->lookups().contains_batch_concurrent(
-              table.view, inputs.keys, inputs.count, inputs.kind, bitmap, undecided.data())) {
+      if (!operations().contains_batch(table.view, inputs, bitmap, undecided.data())) {
         return;
       }
       for (std::size_t first = 0; first < inputs.count; first += 64) {

@@ -49,15 +49,15 @@ struct MappedExpiringFilter::State : Mapped, LookupFallback {
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
     if (!all_good() && !is_sound(hash)) return true;
-    return blocks.kernels->lookups().contains_concurrent(blocks.view, *this, hash);
+    return operations().contains(blocks.view, *this, hash);
   }
 
   // Looks up a chunk of keys, as batch::look_up wants it.
-  [[nodiscard]] const LookupKernels& kernels() const { return blocks.kernels->lookups(); }
+  [[nodiscard]] const LookupOperations& operations() const { return blocks.engine->lookups; }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     batch::ChunkBitmap undecided;
-    if (all_good() && !kernels().contains_batch_concurrent(blocks.view, inputs.keys, inputs.count,
-                                                           inputs.kind, bitmap, undecided.data())) {
+    if (all_good() &&
+        !operations().contains_batch(blocks.view, inputs, bitmap, undecided.data())) {
       return;
     }
     std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
@@ -103,8 +103,8 @@ std::size_t MappedExpiringFilter::look_up(KeySpan keys, const internal::Answers&
 unsigned MappedExpiringFilter::left(Key key) const noexcept {
   const std::uint64_t hash = state_->blocks.hasher()(key).value;
   if (!state_->is_sound(hash)) return ExpiringFilter::kMaxLife;
-  return with_expiring_table<OneWriter>(
-      state_->blocks, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
+  const Place home = home_of(state_->blocks.bits, state_->blocks.view.geometry, hash);
+  return state_->blocks.engine->expiring.one_writer.ticks_left(state_->blocks.view, home, nullptr);
 }
 
 std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }

@@ -33,8 +33,10 @@ std::chrono::nanoseconds whole_tick(std::chrono::nanoseconds window, unsigned li
 
 bool State::look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept {
   const auto& state = static_cast<const State&>(second);
-  return state.look_at(state.table_of_writer(),
-                       [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
+  const Blocks& table = state.table_of_writer();
+  return state.with_readers(table.engine->expiring, [&](const auto& expiring, Writers* writers) {
+    return expiring.contains(table.view, hash, writers);
+  });
 }
 
 void State::advance() {
@@ -99,46 +101,31 @@ KeyHasher ExpiringFilter::hasher(const State& state) noexcept { return state.has
 Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
   State& state = *state_;
   life = std::clamp(life, 1u, state.life);
-  std::int64_t added = 0;  // slots in use
-  const auto first_try = [&]<class Locks>(const Blocks& table, Locks) {
-    std::uint32_t emptied = 0;
-    const Renewal tried = state.kernels.renew.with<Locks>()(table.view.blocks, table.view.geometry,
-                                                            key.value, life, emptied);
-    added = (tried == Renewal::stored) - std::int64_t{emptied};
-    return tried;
-  };
-  Renewal renewal = Renewal::undecided;
-  const bool decided = state.try_alone([&](const Blocks& table) {
-    renewal = first_try(table, OneWriter());
-    if (renewal == Renewal::undecided) return false;
-    if (added != 0) state.keys.add<OneWriter>(added);
-    state.count_inserts<OneWriter>(table, 1);
-    return true;
-  });
-  if (decided) return {outcome_of(renewal)};
-  return {state.write([&]<class Locks>(const Blocks& table, Locks locks) {
-    const Renewal tried = first_try(table, locks);
-    std::optional<Outcome> outcome = outcome_of(tried);
-    if (tried == Renewal::undecided) {
-      with_expiring_table<Locks>(table, [&](auto& blocks) {
-        outcome = blocks.renew(blocks.home(key.value), life);
-        added = (outcome == Outcome::stored) - std::int64_t{blocks.emptied()};
-      });
-    }
+  std::uint32_t emptied = 0;
+  Result result;
+  // Inside a write section.
+  const auto renew = [&]<class Locks>(const Blocks& table, Locks) {
+    emptied = 0;
+    result = expiring_operations<Locks>(table).renew(table.view, key.value, life, emptied);
+    const std::int64_t added = (result == Outcome::stored) - std::int64_t{emptied};
     if (added != 0) {
       state.keys.add<Locks>(added);
     } else if constexpr (!Locks::kBlocksAreStable) {
       full_fence();
     }
     state.count_inserts<Locks>(table, 1);
-    return outcome;
-  })};
+    return result;
+  };
+  // That a writer alone finds no room is known at once too.
+  (void)state.try_alone([&](const Blocks& table) { return renew(table, OneWriter()).has_value(); });
+  if (!result) result = state.write(renew);
+  return {*result};
 }
 
 bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return table.kernels->lookups().contains_concurrent(table.view, state, key.value);
+    return state.engine.lookups.contains(table.view, state, key.value);
   });
 }
 
@@ -150,14 +137,16 @@ ConcurrentReader ExpiringFilter::reader() const noexcept { return ConcurrentRead
 unsigned ExpiringFilter::left_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return state.look_at(table,
-                         [&](const auto& blocks) { return blocks.left(blocks.home(key.value)); });
+    const Place home = home_of(state.bits, table.view.geometry, key.value);
+    return state.with_readers(table.engine->expiring, [&](const auto& expiring, Writers* writers) {
+      return expiring.ticks_left(table.view, home, writers);
+    });
   });
 }
 
 Hash ExpiringFilter::prepare(Key key) const noexcept {
   const Hash hash = hash_of_(key);
-  state_->read([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
+  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
   return hash;
 }
 

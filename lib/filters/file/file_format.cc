@@ -295,7 +295,7 @@ Flaw damaged_section(const FileHeader& header, std::uint64_t i) {
 }
 
 ContentCheck::ContentCheck(const FileHeader& header, std::span<const std::byte> checksums)
-    : header_(header), kernels_(kernels_for(header.bits)), checksums_(checksums) {}
+    : header_(header), engine_(engine_for(header.bits)), checksums_(checksums) {}
 
 std::optional<Flaw> ContentCheck::checksums() const {
   const std::size_t covered = checksums_.size() - kChecksumBytes;
@@ -345,7 +345,7 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
   }
   return visit_any_layout(header_.bits, [&](auto layout) -> std::optional<Flaw> {
     using L = decltype(layout);
-    const std::uint64_t free = kernels_.free_slots(block);
+    const std::uint64_t free = engine_.block.free_slots(block);
     const std::uint64_t taken = L::kAllSlots & ~free;
     counted_ += static_cast<std::uint64_t>(std::popcount(taken));
     if constexpr (L::kForm == Form::bytes_and_nibbles) {

@@ -12,7 +12,7 @@
 
 #include <optional>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/shape.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -94,7 +94,7 @@ class ContentCheck {
   std::optional<Flaw> block(std::uint64_t index, const Block& block);
   std::optional<Flaw> young_marks(std::uint64_t index, const Block& block) const;
   FileHeader header_;
-  const TableKernels& kernels_;
+  const Engine& engine_;
   std::span<const std::byte> checksums_;
   std::uint64_t counted_ = 0;
 };

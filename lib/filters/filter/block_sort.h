@@ -4,7 +4,7 @@
 
 #include <mutex>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/filters/filter/storage.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -48,7 +48,7 @@ class BulkBuild {
             bool gives_up)
       : state_(state),
         view_(state->view),
-        kernels_(build_kernels(state->bits)),
+        kernels_(*state->engine->build),
         keys_(keys),
         outcomes_(outcomes),
         tasks_(tasks),

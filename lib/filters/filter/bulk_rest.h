@@ -65,7 +65,7 @@ class BulkRest {
     }
     if (refused.empty()) return;
     std::size_t i = 0;
-    for_each_located(build_kernels(state_->bits), view_, keys_, state_->seed,
+    for_each_located(*state_->engine->build, view_, keys_, state_->seed,
                      [&](std::span<const std::uint64_t> piece) {
                        for (const std::uint64_t key : piece) {
                          const std::size_t at = i++;
@@ -108,7 +108,7 @@ class BulkRest {
     for (;;) {
       const Place place = place_of(key);
       const Outcome outcome =
-          *with_table<NoLocks>(*state_, [&](auto& table) { return table.insert(place); });
+          *state_->engine->filter.alone.insert_at(state_->view, place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
       if (outcomes_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
@@ -122,7 +122,7 @@ class BulkRest {
 
   // Copies of a key, as a lookup from there counts them.
   [[nodiscard]] unsigned count(const Place& home) const {
-    return with_table<NoLocks>(*state_, [&](auto& table) { return table.count(home); });
+    return state_->engine->filter.alone.count(state_->view, home, nullptr);
   }
   // Whether a lookup finds a key that has its home in the block where it is located.
   [[nodiscard]] bool is_found(std::uint64_t key) const { return count(place_of(key)) != 0; }
@@ -141,7 +141,7 @@ class BulkRest {
     const Place high = moved(state_->view.geometry, low);
     const auto copies = [&](const Place& place) {
       const Block& block = state_->blocks()[place.block];
-      return std::popcount(state_->kernels->copies(block, place));
+      return std::popcount(state_->engine->block.copies(block, place));
     };
     const bool is_alone = high.block == low.block;
     const int all = copies(low) + (is_alone ? 0 : copies(high));

@@ -75,7 +75,7 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
   }
   return visit_layout(made.bits, [&](auto layout) {
     using L = decltype(layout);
-    Table<L, NoLocks> table(made.blocks(), made.view.geometry, *made.kernels);
+    const FilterOperations& table = made.engine->filter.alone;
     const std::size_t all = from.size() * L::kSlots;
     for (std::size_t i = 0; i < all; ++i) {
       const std::size_t block = order == Order::by_block ? i / L::kSlots : i % from.size();
@@ -87,14 +87,14 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
       const Place place{block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
       const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kChoices;
       const auto is_crowded = [&] {
-        return order == Order::by_slot && table.count(place) + 1 >= crowd;
+        return order == Order::by_slot && table.count(made.view, place, nullptr) + 1 >= crowd;
       };
       const auto has_way = [&](const Place& to) {
-        return bool{made.kernels->find_path_to_free(made.blocks()[to.block], to)};
+        return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to)};
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));
-      Outcome outcome = is_in_vain ? Outcome::copies : *table.insert(place);
+      Outcome outcome = is_in_vain ? Outcome::copies : *table.insert_at(made.view, place);
       if (outcome == Outcome::stored) continue;
       if (is_crowded()) outcome = Outcome::copies;
       if (outcome == Outcome::full || copies == Copies::all) return outcome;
@@ -112,7 +112,7 @@ OwnedBlocks grown(const Blocks& state) {
   const Geometry doubled{geometry.base_blocks, geometry.growth + 1};
   auto made = fresh(state, doubled, grown_capacity(state.bits, doubled, state.capacity));
   const auto from = blocks_of(state);
-  state.kernels->split()(from.data(), from.size(), geometry.growth, made->blocks());
+  state.engine->split(from.data(), from.size(), geometry.growth, made->blocks());
   made->size = state.size;
   return made;
 }

@@ -11,8 +11,8 @@ struct MappedMaplet::State : Mapped {
   std::size_t find(std::uint64_t hash,
                    std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
     check(hash);
-    const std::size_t count = kernels.find(blocks.view, hash, values.data());
-    if (count == MapletKernels::kBusy) refuse_lock();
+    const std::size_t count = blocks.engine->maplet_lookups.find(blocks.view, hash, values.data());
+    if (count == MapletLookups::kBusy) refuse_lock();
     return count;
   }
 
@@ -29,8 +29,6 @@ struct MappedMaplet::State : Mapped {
     const Place home = home_of<MapletLayout>(blocks.view.geometry, hash);
     if (!all_read(home, [&](std::uint64_t block) { return is_good(block); })) throw *damage();
   }
-
-  const MapletKernels& kernels = maplet_kernels();
 };
 
 MappedMaplet::MappedMaplet(internal::OwnedState<State> state) noexcept : state_(std::move(state)) {}
@@ -63,7 +61,7 @@ std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
     for (std::size_t i = 0; i < inputs.count && !state.all_good(); ++i) {
       state.check(inputs.hash(i, state.blocks.view.secrets));
     }
-    find_chunk(state.kernels, state.blocks.view, inputs, lists,
+    find_chunk(state.blocks.engine->maplet_lookups, state.blocks.view, inputs, lists,
                [&](const Inputs&, std::size_t, auto) -> std::size_t { state.refuse_lock(); });
   }
   return lists.finish();

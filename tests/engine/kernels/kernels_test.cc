@@ -2,7 +2,7 @@
 // geometry.h, on random blocks and on edge cases: empty, full, all slots equal. Layouts of expiring
 // filters are here as well; what only they have is in
 // tests/filters/expiring/expiring_kernels_test.cc.
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 
 #include <gtest/gtest.h>
 #include <hwy/targets.h>

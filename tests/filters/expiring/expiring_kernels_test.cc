@@ -11,7 +11,7 @@
 #include <set>
 #include <vector>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/aging.h"
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/layout.h"

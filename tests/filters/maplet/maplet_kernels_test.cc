@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/layout.h"
 #include "lib/engine/table/table.h"
