@@ -23,7 +23,7 @@ from builds import ROOT, Trouble, build
 TARGETS = ("AVX2", "SCALAR")
 TOLERANCE = 0.01
 FUNCTION = "nestline_workload"
-RECORD = ROOT / "bench" / "filter" / "instruction_counts.json"
+RECORD = ROOT / "bench" / "filters" / "filter" / "instruction_counts.json"
 SKIPPED = 77  # CTest and Automake take this status for "skipped"
 NO_SUCH_TARGET = 3  # exit status of the program
 

@@ -125,7 +125,7 @@ def cluster_bench(options):
         raise builds.Trouble("no redis-server is installed (scripts/install-dependencies redis-test)")
     module, command, client = build()
     os.environ["NESTLINE_REDIS_MODULE"] = str(module)
-    sys.path.insert(0, str(builds.ROOT / "tests" / "redis" / "server"))
+    sys.path.insert(0, str(builds.ROOT / "tests" / "faces" / "redis" / "server"))
     import resp  # pylint: disable=import-outside-toplevel
     from cluster_servers import Cluster  # pylint: disable=import-outside-toplevel
 

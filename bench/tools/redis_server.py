@@ -164,7 +164,7 @@ def redis(options):
     if not shutil.which("redis-server"):
         raise builds.Trouble("no redis-server is installed (scripts/install-dependencies redis-test)")
     os.environ["NESTLINE_REDIS_MODULE"] = str(options.module or build_module())
-    sys.path.insert(0, str(builds.ROOT / "tests" / "redis" / "server"))
+    sys.path.insert(0, str(builds.ROOT / "tests" / "faces" / "redis" / "server"))
     import resp  # pylint: disable=import-outside-toplevel
     import servers  # pylint: disable=import-outside-toplevel
 

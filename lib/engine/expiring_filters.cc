@@ -34,7 +34,7 @@ std::size_t renew_run(const BlocksView& view, const Inputs& inputs, std::uint32_
   std::size_t taken = 0;
   using AnyTable = ExpiringTable<L, Locks>;
   AnyTable table(view);
-  for (PlaceGroups<L, Fetch::home, AnyTable> groups(table, view, inputs); groups.next();) {
+  for (PlaceGroups<L, Fetch::home> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (is_large && i % kPiece == 0) {
         for (const Place& home : groups.ahead(i + kPiece, kPiece)) table.prefetch_others(home);
@@ -56,7 +56,7 @@ void ticks_left_run(const BlocksView& view, const Inputs& inputs, std::uint8_t* 
                     Writers* writers) noexcept {
   using AnyTable = ExpiringTable<L, Locks>;
   const AnyTable table(view, writers);
-  for (PlaceGroups<L, Fetch::home, AnyTable> groups(table, view, inputs); groups.next();) {
+  for (PlaceGroups<L, Fetch::home> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       out[groups.first() + i] = static_cast<std::uint8_t>(table.left(groups.visit(i)));
     }

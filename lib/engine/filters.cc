@@ -27,7 +27,8 @@ Result insert_unique(const BlocksView& view, std::uint64_t hash) noexcept {
 
 template <class L, class Locks>
 Result insert_at(const BlocksView& view, const Place& home) noexcept {
-  return Table<L, Locks>(view).insert(home);
+  return insert_further<L, Locks>(view, home.block, home.bucket, home.fingerprint,
+                                  home.bucket_offset, {});
 }
 
 template <class L, class Locks>
@@ -39,8 +40,8 @@ Result update(const BlocksView& view, std::uint64_t old_hash, std::uint64_t new_
 
 template <class L, class Locks>
 bool erase(const BlocksView& view, std::uint64_t hash) noexcept {
+  const Place place = home_of_key<L>(view.geometry, hash);
   {
-    const Place place = home_of_key<L>(view.geometry, hash);
     typename Locks::BlockLock hold(view.blocks, place.block);
     const std::uint64_t copies =
         match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
@@ -49,7 +50,8 @@ bool erase(const BlocksView& view, std::uint64_t hash) noexcept {
       return true;
     }
   }
-  return erase_further<L, Locks>(view, hash, {});
+  return erase_further<L, Locks>(view, place.block, place.bucket, place.fingerprint,
+                                 place.bucket_offset, {});
 }
 
 template <class L, class Locks>
@@ -59,17 +61,10 @@ unsigned count(const BlocksView& view, const Place& home, Writers* writers) noex
 
 template <class L, class Locks>
 constexpr FilterOperations filter_operations() {
-  return {insert<L, Locks>,
-          insert_unique<L, Locks>,
-          insert_at<L, Locks>,
-          update<L, Locks>,
-          erase<L, Locks>,
-          contains_again<L, Locks>,
-          count<L, Locks>,
-          insert_run<L, Locks>,
-          insert_unique_run<L, Locks>,
-          erase_run<L, Locks>,
-          count_run<L, Locks>};
+  return {insert<L, Locks>,    insert_unique<L, Locks>, insert_at<L, Locks>,
+          update<L, Locks>,    erase<L, Locks>,         contains_again<L, Locks>,
+          count<L, Locks>,     insert_run<L, Locks>,    insert_unique_run<L, Locks>,
+          erase_run<L, Locks>, count_run<L, Locks>};
 }
 
 template <class L>
@@ -121,9 +116,7 @@ constexpr const Engines<kFilterWidths.size()>* (*kTargets[])() = {
 
 }  // namespace
 
-const Engine& filter_engine(int bits) {
-  return best_of(kTargets).of[index_of_width(bits)];
-}
+const Engine& filter_engine(int bits) { return best_of(kTargets).of[index_of_width(bits)]; }
 
 std::vector<std::int64_t> usable_targets() {
   std::vector<std::int64_t> targets;

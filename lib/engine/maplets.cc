@@ -19,6 +19,12 @@ Result insert(const BlocksView& view, std::uint64_t hash, std::uint64_t value) n
 }
 
 template <class Locks>
+bool erase(const BlocksView& view, std::uint64_t hash, std::uint64_t value) noexcept {
+  Table<L, Locks> table(view);
+  return table.erase(table.home(hash), value);
+}
+
+template <class Locks>
 bool replace(const BlocksView& view, std::uint64_t hash, std::uint64_t old_value,
              std::uint64_t new_value) noexcept {
   Table<L, Locks> table(view);
@@ -40,7 +46,7 @@ std::size_t values(const BlocksView& view, std::uint64_t hash, MapletOperations:
 
 template <class Locks>
 constexpr MapletOperations operations() {
-  return {insert<Locks>, erase_further<L, Locks>, replace<Locks>, values<Locks>};
+  return {insert<Locks>, erase<Locks>, replace<Locks>, values<Locks>};
 }
 
 constexpr Engine engine() {

@@ -22,8 +22,9 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
 template <class L>
 constexpr BlockKernels block_kernels() {
-  return {match<L>,     free_slots<L>,        rank<L>,            of_ranks<L>,
-          find_path<L>, find_path_to_free<L>, find_candidates<L>, nullptr};
+  return {match<L>,           free_slots<L>, rank<L>,
+          of_ranks<L>,        find_path<L>,  find_path_to_free<L>,
+          find_candidates<L>, nullptr};
 }
 
 template <class L>
@@ -32,19 +33,26 @@ constexpr LookupOperations lookup_operations() {
           locate_places<L>};
 }
 
-// The rest of an insert, apart from it: the first look needs few registers and no stack.
+// The rest of an insert and of an erase, apart from them: the first look needs few registers and no
+// stack. So the place is passed in registers too.
 template <class L, class Locks>
-HWY_NOINLINE Result insert_further(const BlocksView& view, std::uint64_t hash,
-                                   typename L::Value value) noexcept {
-  Table<L, Locks> table(view);
-  return table.insert(table.home(hash), value);
+HWY_NOINLINE Result insert_further(const BlocksView& view, std::uint64_t block,
+                                   std::uint64_t bucket, std::uint32_t fingerprint,
+                                   std::uint32_t bucket_offset, typename L::Value value) noexcept {
+  return Table<L, Locks>(view).insert({block, bucket, fingerprint, bucket_offset}, value);
+}
+template <class L, class Locks>
+HWY_NOINLINE bool erase_further(const BlocksView& view, std::uint64_t block, std::uint64_t bucket,
+                                std::uint32_t fingerprint, std::uint32_t bucket_offset,
+                                typename L::Value value) noexcept {
+  return Table<L, Locks>(view).erase({block, bucket, fingerprint, bucket_offset}, value);
 }
 
 template <class L, class Locks>
 HWY_INLINE Result insert_value(const BlocksView& view, std::uint64_t hash,
                                typename L::Value value) {
+  const Place place = home_of_key<L>(view.geometry, hash);
   {
-    const Place place = home_of_key<L>(view.geometry, hash);
     typename Locks::BlockLock hold(view.blocks, place.block);
     BlockCopy copy;
     const Block& now = readable_block(hold.at(place.block), copy);
@@ -54,14 +62,8 @@ HWY_INLINE Result insert_value(const BlocksView& view, std::uint64_t hash,
       return Outcome::stored;
     }
   }
-  return insert_further<L, Locks>(view, hash, value);
-}
-
-template <class L, class Locks>
-HWY_NOINLINE bool erase_further(const BlocksView& view, std::uint64_t hash,
-                                typename L::Value value) noexcept {
-  Table<L, Locks> table(view);
-  return table.erase(table.home(hash), value);
+  return insert_further<L, Locks>(view, place.block, place.bucket, place.fingerprint,
+                                  place.bucket_offset, value);
 }
 
 // Whether there is a copy, for lookups that look again (LookupFallback).

@@ -18,15 +18,14 @@
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/hash.h"
 #include "lib/engine/place/layout.h"
-#include "lib/engine/table/table.h"
 
 namespace {
 
 template <class L>
 void measure(const nestline::Geometry& geometry, std::uint64_t fillings, std::uint64_t seed) {
   std::vector<nestline::Block> storage(geometry.blocks());
-  nestline::Table<L, nestline::NoLocks> table(storage.data(), geometry,
-                                              nestline::kernels_for(L::kBits));
+  const nestline::BlocksView view = {storage.data(), geometry, {}};
+  const auto insert = nestline::engine_for(L::kBits).filter.alone.insert;
   const nestline::MixSecrets secrets = nestline::derive_secrets(seed);
   std::vector<std::uint64_t> stored_at_failure(geometry.blocks() * L::kSlots + 1);
   std::uint64_t counter = 0;
@@ -36,7 +35,7 @@ void measure(const nestline::Geometry& geometry, std::uint64_t fillings, std::ui
     std::uint64_t stored = 0;
     auto outcome = nestline::Outcome::stored;
     while (outcome == nestline::Outcome::stored) {
-      outcome = *table.insert(table.home(nestline::mix_integer(counter++, secrets)));
+      outcome = *insert(view, nestline::mix_integer(counter++, secrets));
       stored += outcome == nestline::Outcome::stored;
     }
     ++stored_at_failure[stored];

@@ -338,7 +338,8 @@ bool contains_batch_concurrent(const BlocksView& view, const Inputs& inputs, std
 }
 
 template <class L>
-void locate_places(const BlocksView& view, const Inputs& inputs, Place* places) noexcept {
+HWY_NOINLINE void locate_places(const BlocksView& view, const Inputs& inputs,
+                                Place* places) noexcept {
   Group group;
   locate<L>(view, inputs.keys, inputs.count, inputs.kind, group);
   for (std::size_t i = 0; i < inputs.count; ++i) places[i] = group.place(view, i);

@@ -11,8 +11,8 @@ namespace nestline { inline namespace v0_3 {
 //   newcomer -> step 0, its resident -> step 1, ... its resident -> the last step, which is free
 //
 // A way is found first and walked later, from its end, so that a fingerprint on the move is always
-// readable (I3 in lib/engine/table/table.h). In one word: the number of slots in the lowest 4 bits,
-// then 6 bits for each. Where only a longer path would do, there is none.
+// readable (I3 in lib/engine/table/table-inl.h). In one word: the number of slots in the lowest 4
+// bits, then 6 bits for each. Where only a longer path would do, there is none.
 class EvictionPath {
  public:
   static constexpr std::uint32_t kMaxSteps = 10;
@@ -67,7 +67,7 @@ bool still_valid(const Block& block, EvictionPath path) {
 // there when the path was found: update may have cleared a slot since.
 template <class L>
 NESTLINE_INLINE void apply(Block& block, EvictionPath path, std::uint32_t fingerprint,
-                          typename L::Value value = {}) {
+                           typename L::Value value = {}) {
   std::uint32_t to = path.step(path.steps() - 1);
   for (std::uint32_t i = path.steps() - 1; i > 0; --i) {
     const std::uint32_t from = path.step(i - 1);

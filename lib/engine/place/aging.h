@@ -41,7 +41,7 @@
 // renewed in tick t2 - 14 or later, so after the exchange in t1. If it was away then, or found no
 // room at home, that raised A's next mark (M2, or the spill); else the spill that moved it away
 // since did. No exchange of A came in between. Two keys x and y that look the same and are each
-// other's home and alternate (table.h) may share one slot; it lives as long as the one renewed
+// other's home and alternate (table-inl.h) may share one slot; it lives as long as the one renewed
 // last, but the argument is made for each by its own renewals. Such a slot that moves from A to B
 // raises A's marks, and from B to A raises B's. Readers see marks in the header, so R3 covers the
 // exchange.

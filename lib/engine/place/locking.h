@@ -1,7 +1,7 @@
 // How readers and writers share blocks: the protocol, and the three lock policies that kernels,
-// table.h and eviction.h take as a parameter. NoLocks, for one thread, compiles everything here to
-// nothing; OneWriter and BlockLocks are for readers beside one writer and beside many. Each block
-// has a lock bit and a version in its header (layout.h).
+// table-inl.h and eviction-inl.h take as a parameter. NoLocks, for one thread, compiles everything
+// here to nothing; OneWriter and BlockLocks are for readers beside one writer and beside many. Each
+// block has a lock bit and a version in its header (layout.h).
 //
 // Writers
 //   W1  A thread changes a block only while it holds its lock. Unlocking a changed block advances
@@ -17,8 +17,8 @@
 //       absence was true then, and from then on no other thread can see that the new key is absent.
 //   W4  A displacement copies a fingerprint, then clears it. A move to the alternate, under both
 //       locks, raises home's mark first. update clears the old key before it stores the new one.
-//   W5  Room is made before the newcomer is placed: eviction.h searches a chain of moves on copies
-//   of
+//   W5  Room is made before the newcomer is placed: eviction-inl.h searches a chain of moves on
+//   copies of
 //       the blocks, without locks, and carries them out from the far end, each under its two locks,
 //       if the victim is still there and has room. Each move leaves the same keys: giving up the
 //       rest does no harm.
@@ -58,7 +58,7 @@
 //
 // Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A
 // nor B changed between the reading of A and the check: both were read as they stood at one
-// instant, when no writer that changes either was between W3's start and end. So I1 of table.h
+// instant, when no writer that changes either was between W3's start and end. So I1 of table-inl.h
 // holds: x's fingerprint is in A, or in B and the mark covers it. This includes keys x and y with
 // equal fingerprint and bucket offset where y's home is B and its alternate A: x is stored in B; a
 // reader of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader finds
@@ -87,7 +87,8 @@
 
 namespace nestline { inline namespace v0_3 {
 
-// A block to change. Operations see blocks as const, and change them through BlockLock (table.h).
+// A block to change. Operations see blocks as const, and change them through BlockLock
+// (table-inl.h).
 inline Block& changeable(const Block* blocks, std::uint64_t block) {
   return const_cast<Block&>(blocks[block]);
 }

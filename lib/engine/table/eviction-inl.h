@@ -1,13 +1,13 @@
-// Per-target: how an insert makes room when home has no free slot that the newcomer's bucket reaches: it
-// searches a chain of moves to alternates, then carries it out.
+// Per-target: how an insert makes room when home has no free slot that the newcomer's bucket
+// reaches: it searches a chain of moves to alternates, then carries it out.
 //
 //   home: (displacement) -> slot of victim 1 becomes free
 //   alternate of victim 1: victim 1 -> (displacement) -> slot of victim 2
 //   alternate of victim 2: victim 2 -> (displacement) -> free slot
 //
 // In the first block the newcomer itself may be the one that leaves: then the chain makes room in
-// its alternate and raises home's mark for it. The last move stores the newcomer too, unless the caller
-// has to look again first.
+// its alternate and raises home's mark for it. The last move stores the newcomer too, unless the
+// caller has to look again first.
 //
 // The search is breadth first over blocks and writes nothing. In each block it tries candidates by
 // ascending eviction rank, so that marks stay low; those that the mark covers are all alike. It
@@ -26,8 +26,8 @@
 // searches make marks rise faster: after one turnover at 90 % load, second probes of absent keys (8
 // and 16 bits) were 0.092 and 0.143; 0.094 and 0.157 without searching blocks with one free slot,
 // 0.144 and 0.208 without blocks with a mark.
-// Second probes settle at 0.21 (8 bits) after ten turnovers; other orders of eviction were simulated
-// and gain less than 7 % (docs/SIZING.md).
+// Second probes settle at 0.21 (8 bits) after ten turnovers; other orders of eviction were
+// simulated and gain less than 7 % (docs/SIZING.md).
 #if defined(NESTLINE_LIB_ENGINE_TABLE_EVICTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_TABLE_EVICTION_INL_H_
 #undef NESTLINE_LIB_ENGINE_TABLE_EVICTION_INL_H_
@@ -50,8 +50,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
-// Stores in a held block if there is a path to a free slot: the known one if it is still valid. (Of an
-// expiring filter, dead slots on it may have been emptied since.)
+// Stores in a held block if there is a path to a free slot: the known one if it is still valid. (Of
+// an expiring filter, dead slots on it may have been emptied since.)
 template <class L, class Locks>
 bool store_by_path(typename Locks::BlockLock& hold, const Place& place, typename L::Value value,
                    EvictionPath path) {
@@ -77,9 +77,10 @@ class EvictionSearch {
       : stable_(blocks_are_stable), blocks_(view.blocks), geometry_(view.geometry) {}
 
   // Looks for moves that make room for a newcomer, if there is none; changes nothing.
-  bool search(const Place& newcomer) {
+  HWY_NOINLINE bool search(const Place& newcomer) {
     if (search(newcomer, kTries)) return true;
-    return !is_hopeless() && match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket) == 0 &&
+    return !is_hopeless() &&
+           match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket) == 0 &&
            search(newcomer, kWideTries);
   }
 
@@ -191,7 +192,8 @@ class EvictionSearch {
   // little can be reached past them: that is found out at once. True: the chain ends here.
   bool looks_past_copies(Candidates& from) {
     if (!may_be_crowded(from.block, from.arrival)) return false;
-    const std::uint64_t copies = match_among<L>(from.block, from.arrival.fingerprint, from.arrival.bucket);
+    const std::uint64_t copies =
+        match_among<L>(from.block, from.arrival.fingerprint, from.arrival.bucket);
     if (std::popcount(copies) < static_cast<int>(L::kChoices) - 1) return false;
     const std::uint64_t reached = reach(from);
     if ((reached & from.order.free) != 0) return ends_here(from);
@@ -212,7 +214,7 @@ class EvictionSearch {
       candidates.all = std::uint64_t{1} << kNobody;
     }
     find_candidates<L>({blocks_, geometry_, from.block, from.arrival.block, from.order}, from.some,
-                        candidates);
+                       candidates);
     while (candidates.open != 0) {
       const std::uint32_t slot = first_of(candidates.open, from.block, from.newcomer_class);
       const std::uint64_t bit = std::uint64_t{1} << slot;
@@ -233,8 +235,7 @@ class EvictionSearch {
 
   // The arrival's way to one of these slots.
   EvictionPath path_to(const Candidates& from, std::uint64_t slots) {
-    const EvictionPath path =
-        find_path<L>(from.block, from.order, from.arrival.bucket, slots);
+    const EvictionPath path = find_path<L>(from.block, from.order, from.arrival.bucket, slots);
     if (from.node == 0) home_path_ = path;
     return path;
   }
@@ -365,7 +366,7 @@ class EvictionPlan : public EvictionSearch<L> {
   void watch(std::uint64_t block) { watched_ = block; }
 
   // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
-  bool execute() {
+  HWY_NOINLINE bool execute() {
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
       if (!move(before.arrival.block, *node)) return false;
@@ -406,7 +407,7 @@ class EvictionPlan : public EvictionSearch<L> {
   using typename EvictionSearch<L>::Node;
 
   // Moves the node's fingerprint from block `from` to where it arrives.
-  bool move(std::uint64_t from, const Node& node) {
+  HWY_NOINLINE bool move(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
     const bool is_last = stores_ && node.parent == 0;
     const EvictionPath known = &node == &nodes_[end_] ? end_path_ : EvictionPath();

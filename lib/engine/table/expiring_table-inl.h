@@ -23,7 +23,8 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 template <class L, class Locks>
 class ExpiringTable : public Table<L, Locks> {
  public:
-  using Table<L, Locks>::Table;
+  explicit HWY_INLINE ExpiringTable(const BlocksView& view, Writers* writers = nullptr)
+      : Table<L, Locks>(view, writers) {}
 
   // What most inserts need, by one look at home: the rest is renew_further's.
   HWY_INLINE Result renew(const Place& home, std::uint32_t life) {
@@ -52,7 +53,7 @@ class ExpiringTable : public Table<L, Locks> {
   HWY_INLINE void prefetch_others(const Place& home) const {
     if (eviction_rank(home.fingerprint) < view_.blocks[home.block].overflow_mark()) {
       __builtin_prefetch(&next_overflow_mark(view_.blocks, view_.geometry, home.block), 1);
-      this->prefetch_away(home);
+      prefetch_block(view_.blocks[alternate_of(view_.geometry, home)]);
     } else {
       this->prefetch_candidates(home);
     }
@@ -128,9 +129,9 @@ class ExpiringTable : public Table<L, Locks> {
     if (both) hold.add(away.block);
     const std::uint64_t now = tick_of_holder<Locks>(view_.blocks);
     const auto renew_at = [&](const Place& place) HWY_ATTR {
-      return renew_copy(
-          hold, place.block,
-          match_among<L>(hold.at(place.block), place.fingerprint, place.bucket), now, life);
+      return renew_copy(hold, place.block,
+                        match_among<L>(hold.at(place.block), place.fingerprint, place.bucket), now,
+                        life);
     };
     const auto stays_away = [&] {
       raise_overflow_marks<L>(hold, view_.blocks, view_.geometry, home.block,
@@ -141,23 +142,26 @@ class ExpiringTable : public Table<L, Locks> {
       if (!NESTLINE_FORGET_YOUNG_MARKS) stays_away();
       return Outcome::present;
     }
-    // Empties a block's dead slots if the key finds room there then.
-    const auto store_in = [&](const Place& place, EvictionPath known) HWY_ATTR {
-      const Emptied<L> cleaned(hold.at(place.block), now, home.bucket);
+    // Stores in a block without its dead slots, if the key finds room there then.
+    const auto store_in = [&](const Place& place, const Emptied<L>& cleaned, EvictionPath known) {
       if (!known || !still_valid<L>(cleaned.block, known)) known = cleaned.path;
       if (!known) return false;
       emptied_ += cleaned.apply(hold, place.block);
       apply<L>(hold.change(place.block), known, place.fingerprint, death_after(now, life));
       return true;
     };
-    if (goes_away && both && store_in(away, path)) {
+    const auto store_away = [&](EvictionPath known) HWY_ATTR {
+      const Emptied<L> cleaned(hold.at(away.block), now, home.bucket);
+      if (!store_in(away, cleaned, known)) return false;
       stays_away();
-      return Outcome::stored;
-    }
-    if (store_in(home, goes_away ? EvictionPath() : path)) return Outcome::stored;
+      return true;
+    };
+    if (goes_away && both && store_away(path)) return Outcome::stored;
+    const Emptied<L> at_home(hold.at(home.block), now, home.bucket);
+    if (store_in(home, at_home, goes_away ? EvictionPath() : path)) return Outcome::stored;
     // One that the mark covers already may go without an eviction.
-    if (both && !goes_away && store_in(away, EvictionPath())) {
-      stays_away();
+    if (both && !goes_away && store_away(EvictionPath())) {
+      emptied_ += at_home.apply(hold, home.block);
       return Outcome::stored;
     }
     absence = this->absence_of(home);

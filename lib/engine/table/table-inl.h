@@ -33,6 +33,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "lib/engine/engine.h"
@@ -79,14 +80,23 @@ class Table {
   }
 
   // Outcome::stored, full or copies.
-  Result insert(const Place& home, Value value = {}) {
+  HWY_INLINE Result insert(const Place& home, Value value = {}) {
     if (has_stored_at_home(home, value)) return Outcome::stored;
     return evict_for(home, value);
   }
   // The two parts of it. If a free slot or a displacement at home allows it:
-  HWY_INLINE bool has_stored_at_home(const Place& home, Value value) {
+  HWY_NOINLINE bool has_stored_at_home(const Place& home, Value value) {
     BlockLock hold(view_.blocks, home.block);
     return store(hold, home, value);
+  }
+
+  // The same for each place in turn, up to the first that has no way; returns how many were stored.
+  HWY_NOINLINE std::size_t store_at_homes(std::span<const Place> places) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      BlockLock hold(view_.blocks, places[i].block);
+      if (!store(hold, places[i], {})) return i;
+    }
+    return places.size();
   }
 
   // Makes room by moves to other blocks and stores. For a key that has no way at home.
@@ -106,7 +116,7 @@ class Table {
   }
 
   // Also present.
-  Result insert_unique(const Place& home) {
+  HWY_NOINLINE Result insert_unique(const Place& home) {
     AbsenceSnapshot absence;
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
       if (const auto placed = place_if_absent(home, absence)) return placed;
@@ -124,7 +134,7 @@ class Table {
     return std::nullopt;
   }
 
-  Result update(const Place& old_home, const Place& new_home, bool& replaced) {
+  HWY_NOINLINE Result update(const Place& old_home, const Place& new_home, bool& replaced) {
     bool goes_away = false;
     AbsenceSnapshot absence;  // of the old key
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
@@ -182,7 +192,7 @@ class Table {
     work(hold.change(place.block), first_slot(found));
     return true;
   }
-  HWY_INLINE bool erase(const Place& home, Value value = {}) {
+  HWY_NOINLINE bool erase(const Place& home, Value value = {}) {
     return change_copy(home, value,
                        [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
   }
@@ -199,14 +209,9 @@ class Table {
     return erase(home);
   }
 
-  // Prefetches the alternate of a key without a copy at home, if erase or count would look there.
-  HWY_INLINE void prefetch_away(const Place& home) const {
-    Place away;
-    if (may_be_away(view_.blocks[home.block], home, away)) prefetch_block(view_.blocks[away.block]);
-  }
   // Where home has neither room nor two free slots, prefetches the alternates of the residents that
   // an eviction would try first.
-  void prefetch_candidates(const Place& home) const {
+  HWY_NOINLINE void prefetch_candidates(const Place& home) const {
     const std::uint64_t free = free_slots<L>(view_.blocks[home.block]);
     if ((free & home.bucket) != 0 || (free & (free - 1)) != 0) return;
     Block copy;
@@ -221,28 +226,30 @@ class Table {
     }
   }
 
-  // Calls take(slot, block) for each copy, live ones where keys expire, as the blocks stood at one
+  // Calls take(block, slot) for each copy, live ones where keys expire, as the blocks stood at one
   // instant, after begin(). Calls both again when it has to look again.
   template <typename Begin, typename Take>
   HWY_INLINE void for_each_copy(const Place& home, const Begin& begin, const Take& take) const {
     read(home, [&](auto& read) HWY_ATTR {
       begin();
-      const auto visit = [&](const Block& block, const Place& place) HWY_ATTR {
-        for (std::uint64_t rest = copies(block, place); rest != 0; rest &= rest - 1) {
-          take(block, first_slot(rest));
+      Copies all;
+      find_copies(read, home, all);
+      for (std::uint32_t i = 0; i < all.blocks; ++i) {
+        for (std::uint64_t rest = all.slots[i]; rest != 0; rest &= rest - 1) {
+          take(*all.block[i], first_slot(rest));
         }
-      };
-      const Block& block = read.at(home.block);
-      visit(block, home);
-      Place away;
-      if (may_be_away(block, home, away)) visit(read.at(away.block), away);
+      }
       return true;
     });
   }
-  [[nodiscard]] unsigned count(const Place& home) const {
-    unsigned found = 0;
-    for_each_copy(home, [&] { found = 0; }, [&](const Block&, std::uint32_t) { ++found; });
-    return found;
+  [[nodiscard]] HWY_NOINLINE unsigned count(const Place& home) const {
+    return read(home, [&](auto& read) HWY_ATTR {
+      Copies all;
+      find_copies(read, home, all);
+      int found = std::popcount(all.slots[0]);
+      if (all.blocks == 2) found += std::popcount(all.slots[1]);
+      return static_cast<unsigned>(found);
+    });
   }
   // Whether there is a copy. LookupOperations::contains is faster while no writer is near.
   [[nodiscard]] bool contains(const Place& home) const { return find_now(home, {}).has_value(); }
@@ -293,7 +300,8 @@ class Table {
       hold.add(away.block);
       if (store_by_path<L, Locks>(hold, away, {}, path_)) return Outcome::stored;
     }
-    if (store_by_path<L, Locks>(hold, home, {}, goes_away_ ? EvictionPath() : path_)) return Outcome::stored;
+    if (store_by_path<L, Locks>(hold, home, {}, goes_away_ ? EvictionPath() : path_))
+      return Outcome::stored;
     if constexpr (!Locks::kBlocksAreStable) absence = absence_of(home);
     return std::nullopt;
   }
@@ -331,10 +339,28 @@ class Table {
     }
   }
 
+  // The copies of a key in one block, or in both.
+  struct Copies {
+    std::uint32_t blocks = 1;
+    const Block* block[2];
+    std::uint64_t slots[2];
+  };
+  template <class AnyRead>
+  HWY_NOINLINE void find_copies(AnyRead& read, const Place& home, Copies& all) const {
+    const Block& block = read.at(home.block);
+    all.block[0] = &block;
+    all.slots[0] = copies(block, home);
+    Place away;
+    if (!may_be_away(block, home, away)) return;
+    all.block[1] = &read.at(away.block);
+    all.slots[1] = copies(*all.block[1], away);
+    all.blocks = 2;
+  }
+
   // Where a copy of the key is, if anywhere, as `read` shows it.
   template <class AnyRead>
-  [[nodiscard]] HWY_INLINE std::optional<Place> find(AnyRead& read, const Place& home,
-                                                     const AbsenceSnapshot& absence) const {
+  [[nodiscard]] HWY_NOINLINE std::optional<Place> find(AnyRead& read, const Place& home,
+                                                       const AbsenceSnapshot& absence) const {
     const Block& block = read.at(home.block);
     if (copies(block, home) != 0) return home;
     Place away;
@@ -343,8 +369,8 @@ class Table {
     if (copies(read.at(away.block), away) == 0 || exposed) return std::nullopt;
     return away;
   }
-  [[nodiscard]] std::optional<Place> find_now(const Place& home,
-                                              const AbsenceSnapshot& absence) const {
+  [[nodiscard]] HWY_NOINLINE std::optional<Place> find_now(const Place& home,
+                                                           const AbsenceSnapshot& absence) const {
     return read(home, [&](auto& read) HWY_ATTR { return find(read, home, absence); });
   }
   // Whether find_now would return the same under `hold`; false too if that cannot be decided now.

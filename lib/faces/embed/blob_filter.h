@@ -16,7 +16,7 @@
 
 namespace nestline { inline namespace v0_3 {
 
-struct TableKernels;
+struct BlockKernels;
 
 class BlobFilter {
  public:

@@ -7,7 +7,7 @@
 // all. Moving keeps that, and so does erasing, if among several that show the key the right one is
 // chosen. What can go wrong is a key y whose home B is the alternate of x's home A, with the same
 // fingerprint and bucket offset. Say that filter i has a copies in A and b in B, of x_i and y_i
-// keys that were stored as x and as y; by I1 (table.h): a + b = x_i + y_i, b >= y_i if B's mark
+// keys that were stored as x and as y; by I1 (table-inl.h): a + b = x_i + y_i, b >= y_i if B's mark
 // does not cover the class, a >= x_i if A's does not. Erasing an x from filter i keeps it where x_i
 // > 0, as shown there. Where x_i = 0, the copy that goes is a y's, and a y of i has to change its
 // name with an x of another filter j: x_j and y_i fall, y_j rises, which needs b_j >= y_j + 1

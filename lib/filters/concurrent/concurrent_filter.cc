@@ -69,6 +69,17 @@ void make_way(State& state, const Tried& tried) noexcept {
   });
 }
 
+// The rest of an insert that has ended with `result` in the table `tried`, or was not tried. Apart
+// from it: it needs few registers.
+[[gnu::noinline]] Inserted insert_further(State& state, std::uint64_t hash, const Blocks* tried,
+                                          Result result) noexcept {
+  return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
+    // Not in a table that has taken its place since, nor where others may have made room.
+    if (Locks::kBlocksAreStable && std::exchange(tried, nullptr) == &table) return result;
+    return operations<Locks>(table).insert(table.view, hash);
+  })};
+}
+
 Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
   const Blocks* tried = nullptr;
   Result result;
@@ -77,11 +88,7 @@ Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
     return result == Outcome::stored;
   });
   if (stored) return {Outcome::stored};
-  return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
-    // Not in a table that has taken its place since, nor where others may have made room.
-    if (Locks::kBlocksAreStable && std::exchange(tried, nullptr) == &table) return result;
-    return operations<Locks>(table).insert(table.view, hash);
-  })};
+  return insert_further(state, hash, tried, result);
 }
 
 ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
@@ -114,6 +121,12 @@ KeyHasher ConcurrentFilter::hasher(const State& state) noexcept { return state.h
 
 Inserted ConcurrentFilter::insert_one(Hash key) noexcept { return insert_hash(*state_, key.value); }
 
+[[gnu::noinline]] static Inserted insert_unique_further(State& state, std::uint64_t hash) noexcept {
+  return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
+    return operations<Locks>(table).insert_unique(table.view, hash);
+  })};
+}
+
 // A thread that writes alone needs no fence (locking.h, W8): nobody else changes what it reads.
 Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
   bool present = false;
@@ -124,9 +137,7 @@ Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
   });
   if (stored) return {Outcome::stored};
   if (present || may_contain_one(key)) return {Outcome::present};
-  return {insert_or_grow(*state_, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
-    return operations<Locks>(table).insert_unique(table.view, key.value);
-  })};
+  return insert_unique_further(*state_, key.value);
 }
 
 Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {

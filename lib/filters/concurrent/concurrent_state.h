@@ -99,7 +99,7 @@ enum class Readers : std::uint8_t { may_lock, only_look };
 // It answers the lookups that kernels leave to a second look.
 struct ConcurrentFilter::State : LookupFallback {
  public:
-  // What answers a second look (kernels.h), inside the reader's section.
+  // What answers a second look (engine.h), inside the reader's section.
   using Look = bool (*)(const LookupFallback& second, std::uint64_t hash) noexcept;
 
   explicit State(OwnedBlocks&& table, Readers readers = Readers::may_lock,

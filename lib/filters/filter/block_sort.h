@@ -69,7 +69,7 @@ class ScratchArray {
   std::size_t size_ = 0;
 };
 
-// Located keys (kernels.h) sorted by their ranges of blocks.
+// Located keys (engine.h) sorted by their ranges of blocks.
 //
 // One thread distributes a chunk of keys to pages of one range each; a range has a chain of pages
 // in each chunk, with its keys in their old order. So no key is counted before it is written, nor

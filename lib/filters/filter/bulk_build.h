@@ -19,7 +19,7 @@
 //
 // Between two steps the evicted are sorted by their alternates and counted there. A key leaves only
 // for a block that had a free slot by the last count, and the mark of the block that it leaves
-// covers its class, so I1 of table.h holds. What happens to a block depends on the order of its
+// covers its class, so I1 of table-inl.h holds. What happens to a block depends on the order of its
 // keys and on counts that are complete before a step begins: any number of threads, with ranges or
 // without, leaves the same bytes.
 //

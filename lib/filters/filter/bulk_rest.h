@@ -52,7 +52,7 @@ class BulkRest {
 
   // Sets `outcomes_`; without it, throws if a key is missed. Of keys that look the same, the first
   // ones are those that were stored, but no more with one home than a lookup from there counts: so
-  // each can be found and erased (table.h has the proof).
+  // each can be found and erased (table-inl.h has the proof).
   void report(std::span<const Evicted> all) {
     std::ranges::fill(outcomes_, Outcome::stored);
     std::unordered_map<std::uint64_t, Alike> refused;
@@ -107,8 +107,7 @@ class BulkRest {
     if (gives_up_ && has_failed_) return departed.refused.push_back(key);
     for (;;) {
       const Place place = place_of(key);
-      const Outcome outcome =
-          *state_->engine->filter.alone.insert_at(state_->view, place);
+      const Outcome outcome = *state_->engine->filter.alone.insert_at(state_->view, place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
       if (outcomes_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 pytestmark = pytest.mark.skipif("NESTLINE_BUILD_DIR" not in os.environ,
                                 reason="NESTLINE_BUILD_DIR is not set")
-sys.path.insert(0, str(ROOT / "lib" / "python"))
+sys.path.insert(0, str(ROOT / "lib" / "faces" / "python"))
 
 import build_wheel  # pylint: disable=wrong-import-position
 

@@ -1,5 +1,5 @@
-// Filter::build: the keys, the invariants of lib/engine/table/table.h and the statistics are those
-// of inserts, for few blocks and many, keys of every type, copies, and keys made to crowd one
+// Filter::build: the keys, the invariants of lib/engine/table/table-inl.h and the statistics are
+// those of inserts, for few blocks and many, keys of every type, copies, and keys made to crowd one
 // block.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::uint64_t taken_slots(const Filter& filter) {
     const Block& block = state.view.blocks[i];
     EXPECT_EQ(block.header() & ~kHeaderOverflowMark, 0u) << "block " << i;
     taken += slots_of(filter.bits()) -
-             static_cast<std::uint32_t>(std::popcount(state.kernels->free_slots(block)));
+             static_cast<std::uint32_t>(std::popcount(state.engine->block.free_slots(block)));
   }
   return taken;
 }
