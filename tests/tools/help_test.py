@@ -10,7 +10,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SCRIPTS = [*sorted((ROOT / "scripts").glob("*")), ROOT / "scripts" / "cross" / "sysroot",
-           ROOT / "bench" / "sqlite" / "join_bench.py"]
+           ROOT / "bench" / "faces" / "sqlite" / "join_bench.py"]
 
 
 def head(text):
