@@ -38,7 +38,7 @@ class SharedBlocks : public ::testing::TestWithParam<int> {
 
 TEST_P(SharedBlocks, AreThoseOfAFilter) {
   Filter plain = empty_filter();
-  ConcurrentFilter shared = share(empty_filter());
+  ConcurrentFilter shared = make_concurrent(empty_filter());
   std::mt19937_64 random(1);
   std::vector<std::uint64_t> keys;
   for (int step = 0; step < 30000; ++step) {
@@ -70,7 +70,7 @@ TEST_P(SharedBlocks, AreThoseOfAFilter) {
 }
 
 TEST_P(SharedBlocks, AreZeroWhenEmptied) {
-  ConcurrentFilter shared = share(empty_filter());
+  ConcurrentFilter shared = make_concurrent(empty_filter());
   const auto keys = test::sequence(1, shared.capacity());
   EXPECT_EQ(shared.insert(keys), keys.size());
   empty(shared);
