@@ -30,6 +30,7 @@
 #include "nestline/filter.h"
 #include "nestline/internal/answers.h"
 #include "nestline/internal/home.h"
+#include "nestline/internal/memory_resource.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"

@@ -26,6 +26,7 @@
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
+#include "nestline/internal/memory_resource.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"

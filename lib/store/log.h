@@ -10,7 +10,15 @@
 #ifndef NESTLINE_LIB_STORE_LOG_H_
 #define NESTLINE_LIB_STORE_LOG_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/store/sync_queue.h"
 

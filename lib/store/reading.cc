@@ -1,5 +1,17 @@
 // Lookups of one key and of many, iteration, and statistics. Of many keys, a chunk is looked up as
 // a batch, and records while later ones are on their way.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/manifests.h"
 #include "lib/store/state.h"

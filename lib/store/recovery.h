@@ -15,6 +15,11 @@
 #ifndef NESTLINE_LIB_STORE_RECOVERY_H_
 #define NESTLINE_LIB_STORE_RECOVERY_H_
 
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
 #include "lib/store/lookup.h"
 
 namespace nestline { inline namespace v0_3 {

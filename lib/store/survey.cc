@@ -1,5 +1,20 @@
 #include "lib/store/survey.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
 #include "lib/store/recovery.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -16,6 +16,7 @@
 // Times are nanoseconds a key, the first quartile of the rounds. Each rotating filter has a third
 // of the keys, so that a key lives in three whole ones at least.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -4,6 +4,8 @@
 #define NESTLINE_INTERNAL_BUCKETS_H_
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "nestline/internal/home.h"

@@ -3,6 +3,9 @@
 #ifndef NESTLINE_LIB_ENGINE_KERNELS_BUILD_KERNELS_H_
 #define NESTLINE_LIB_ENGINE_KERNELS_BUILD_KERNELS_H_
 
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/kernels/kernels.h"
 
 namespace nestline { inline namespace v0_3 {

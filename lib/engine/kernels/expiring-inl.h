@@ -9,6 +9,10 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_EXPIRING_INL_H_
 #endif
 
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/match-inl.h"
 #include "lib/engine/kernels/paths-inl.h"

@@ -6,6 +6,9 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_FIRST_TRIES_INL_H_
 #endif
 
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/match-inl.h"
 #include "lib/engine/kernels/paths-inl.h"

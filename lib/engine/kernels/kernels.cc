@@ -1,6 +1,10 @@
 // The tables of kernels, made once per target. See kernels.h.
 #include "lib/engine/kernels/kernels.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/engine/kernels/kernels.cc"
 #include <hwy/foreach_target.h>

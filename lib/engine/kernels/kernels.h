@@ -13,7 +13,11 @@
 #ifndef NESTLINE_LIB_ENGINE_KERNELS_KERNELS_H_
 #define NESTLINE_LIB_ENGINE_KERNELS_KERNELS_H_
 
+#include <bit>
 #include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "lib/engine/kernels/paths.h"

@@ -48,6 +48,9 @@
 #ifndef NESTLINE_LIB_ENGINE_PLACE_AGING_H_
 #define NESTLINE_LIB_ENGINE_PLACE_AGING_H_
 
+#include <bit>
+#include <cstdint>
+
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/test_hooks.h"
 

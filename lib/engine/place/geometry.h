@@ -9,6 +9,8 @@
 #ifndef NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
 #define NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
 
+#include <cstdint>
+
 #include "lib/engine/place/layout.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -31,6 +31,10 @@
 #ifndef NESTLINE_LIB_ENGINE_PLACE_HASH_H_
 #define NESTLINE_LIB_ENGINE_PLACE_HASH_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
 #include "nestline/internal/buckets.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -40,7 +40,10 @@
 #ifndef NESTLINE_LIB_ENGINE_PLACE_LAYOUT_H_
 #define NESTLINE_LIB_ENGINE_PLACE_LAYOUT_H_
 
+#include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "lib/engine/place/hash.h"

@@ -78,6 +78,9 @@
 #define NESTLINE_LIB_ENGINE_PLACE_LOCKING_H_
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
 #include <limits>
 #include <thread>
 #include <utility>

@@ -2,6 +2,9 @@
 #ifndef NESTLINE_LIB_ENGINE_PLACE_SHAPE_H_
 #define NESTLINE_LIB_ENGINE_PLACE_SHAPE_H_
 
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/place/aging.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -35,6 +35,12 @@
 #ifndef NESTLINE_LIB_ENGINE_TABLE_EVICTION_H_
 #define NESTLINE_LIB_ENGINE_TABLE_EVICTION_H_
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
 #include "lib/engine/kernels/kernels.h"
 #include "lib/engine/place/aging.h"
 

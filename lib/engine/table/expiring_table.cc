@@ -1,5 +1,10 @@
 #include "lib/engine/table/expiring_table.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <optional>
+
 namespace nestline { inline namespace v0_3 {
 
 template <class L, class Locks>

@@ -2,6 +2,8 @@
 #ifndef NESTLINE_LIB_ENGINE_TABLE_EXPIRING_TABLE_H_
 #define NESTLINE_LIB_ENGINE_TABLE_EXPIRING_TABLE_H_
 
+#include <cstdint>
+
 #include "lib/engine/table/table.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -1,5 +1,10 @@
 #include "lib/engine/table/table.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+
 #include "lib/engine/table/eviction.h"
 
 namespace nestline { inline namespace v0_3 {

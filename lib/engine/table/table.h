@@ -24,7 +24,10 @@
 #ifndef NESTLINE_LIB_ENGINE_TABLE_TABLE_H_
 #define NESTLINE_LIB_ENGINE_TABLE_TABLE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 
 #include "lib/engine/kernels/kernels.h"
 #include "lib/engine/place/aging.h"

@@ -1,4 +1,9 @@
 // The C functions on many keys of a filter. All arguments are checked before anything is touched.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
 #include "lib/faces/c/key_arrays.h"
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {

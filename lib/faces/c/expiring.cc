@@ -1,4 +1,7 @@
 // The C functions that only expiring filters have, and their clocks.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "lib/faces/c/handle.h"

@@ -1,4 +1,10 @@
 // The C functions on whole filters: making, storing, freeing, describing and changing them.
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+#include <type_traits>
+#include <variant>
+
 #include "lib/faces/c/key_arrays.h"
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {

@@ -3,10 +3,17 @@
 #define NESTLINE_LIB_FACES_C_HANDLE_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <new>
+#include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
+#include <variant>
 
 #include "lib/faces/c/errors.h"
 #include "nestline/expiring_filter.h"

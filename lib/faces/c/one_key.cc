@@ -1,4 +1,6 @@
 // The C functions on one key: each operation once, for all kinds of keys.
+#include <cstdint>
+
 #include "lib/faces/c/handle.h"
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {

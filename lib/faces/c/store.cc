@@ -1,4 +1,11 @@
 // The C functions on stores.
+#include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "lib/faces/c/key_arrays.h"
 #include "nestline/nestline_store.h"
 #include "nestline/store_files.h"

@@ -1,4 +1,17 @@
 // ClusterFilter: making, opening, removing, figures, and its members. See nestline/cluster.h.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/engine/place/parts.h"
 #include "lib/faces/cluster/transfer.h"
 

@@ -1,5 +1,8 @@
 #include "lib/faces/embed/lineage.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "lib/filters/filter/blocks.h"
 
 namespace nestline { inline namespace v0_3 {

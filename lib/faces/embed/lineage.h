@@ -21,6 +21,8 @@
 #ifndef NESTLINE_LIB_FACES_EMBED_LINEAGE_H_
 #define NESTLINE_LIB_FACES_EMBED_LINEAGE_H_
 
+#include <cstdint>
+
 #include "lib/faces/embed/bytes.h"
 
 namespace nestline { inline namespace v0_3 {

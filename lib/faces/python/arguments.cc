@@ -2,8 +2,16 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/faces/python/one_key.h"
 

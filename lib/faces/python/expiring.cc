@@ -1,8 +1,18 @@
 // The class ExpiringFilter. With a window each call first moves time on to the present, mostly by
 // reading the clock; after a tick by a sweep of the memory, without the interpreter's lock.
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/members.h"

@@ -2,6 +2,16 @@
 #ifndef NESTLINE_LIB_FACES_PYTHON_MEMBERS_H_
 #define NESTLINE_LIB_FACES_PYTHON_MEMBERS_H_
 
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
 #include "lib/faces/python/calls.h"
 #include "lib/faces/python/copies.h"
 #include "nestline/io.h"

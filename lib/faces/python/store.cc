@@ -4,6 +4,17 @@
 
 #include <pybind11/stl.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/members.h"
 

@@ -1,4 +1,11 @@
 // ConcurrentFilter's batches: one section per chunk, so that growing waits for one chunk at most.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
 #include "lib/filters/concurrent/lookup_beside_writers.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -1,7 +1,11 @@
 // ExpiringFilter's batches: one section per chunk.
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "lib/filters/concurrent/lookup_beside_writers.h"
 #include "lib/filters/expiring/expiring_state.h"

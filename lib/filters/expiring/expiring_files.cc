@@ -1,8 +1,14 @@
 // ExpiringFilter to and from files, in the format of filters, whose code does the work; and on a
 // mapped file, which nobody changes: so its tick stands, and every lookup finds its blocks steady.
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <memory_resource>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "lib/filters/expiring/expiring_state.h"
 #include "lib/filters/file/filter_bytes.h"

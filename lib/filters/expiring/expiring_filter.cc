@@ -1,7 +1,14 @@
 // ExpiringFilter: single keys, time, properties, and the clock.
 #include "nestline/expiring_filter.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 

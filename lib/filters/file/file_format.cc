@@ -1,5 +1,18 @@
 #include "lib/filters/file/file_format.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
 #include "lib/engine/place/little_endian.h"
 #include "lib/filters/filter/sizing.h"
 #include "nestline/format_error.h"

@@ -10,7 +10,13 @@
 #ifndef NESTLINE_LIB_FILTERS_FILE_FILE_FORMAT_H_
 #define NESTLINE_LIB_FILTERS_FILE_FILE_FORMAT_H_
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "lib/engine/kernels/kernels.h"
 #include "lib/engine/place/shape.h"

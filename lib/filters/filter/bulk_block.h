@@ -2,6 +2,14 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BULK_BLOCK_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BULK_BLOCK_H_
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "lib/engine/kernels/build_kernels.h"
 #include "lib/filters/filter/block_sort.h"
 

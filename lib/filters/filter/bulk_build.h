@@ -29,7 +29,10 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BULK_BUILD_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BULK_BUILD_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
 
 #include "lib/filters/filter/bulk_block.h"
 #include "nestline/filter.h"

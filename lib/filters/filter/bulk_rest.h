@@ -2,7 +2,14 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BULK_REST_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BULK_REST_H_
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 #include "lib/filters/filter/bulk_block.h"

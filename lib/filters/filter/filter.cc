@@ -1,4 +1,14 @@
 // Filter: single keys, batches, and its properties.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
 #include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/growth.h"
 #include "lib/filters/filter/sizing.h"

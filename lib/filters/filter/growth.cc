@@ -1,6 +1,14 @@
 #include "lib/filters/filter/growth.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
 #include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "lib/filters/filter/sizing.h"
 

@@ -1,8 +1,13 @@
 #include "lib/filters/filter/sizing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <sstream>
+#include <stdexcept>
 
 namespace nestline { inline namespace v0_3 {
 namespace {

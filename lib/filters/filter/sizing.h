@@ -10,6 +10,8 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_SIZING_H_
 #define NESTLINE_LIB_FILTERS_FILTER_SIZING_H_
 
+#include <cstdint>
+
 #include "lib/engine/place/shape.h"
 #include "nestline/expiring_filter.h"
 

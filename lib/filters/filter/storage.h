@@ -2,8 +2,11 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_STORAGE_H_
 #define NESTLINE_LIB_FILTERS_FILTER_STORAGE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory_resource>
+#include <span>
 #include <utility>
 
 #include "lib/engine/place/layout.h"

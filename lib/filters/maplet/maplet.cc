@@ -1,5 +1,15 @@
 // Maplet: single pairs, growing, its properties, batches and files.
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/filter/batch.h"

@@ -2,6 +2,13 @@
 // block, what they say when they cannot, and which headers they leave.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <type_traits>
+#include <vector>
+
 #include "tests/engine/kernels/each_target.h"
 
 namespace nestline::test { namespace {

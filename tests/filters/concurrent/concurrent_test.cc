@@ -14,6 +14,7 @@
 #include <new>
 #include <optional>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ios>
 #include <numeric>
 #include <optional>
 #include <sstream>

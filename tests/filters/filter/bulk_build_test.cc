@@ -3,9 +3,22 @@
 // block.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
+#include <memory_resource>
+#include <new>
+#include <numeric>
+#include <random>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "tests/engine/kernels/each_target.h"

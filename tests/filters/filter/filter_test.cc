@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "lib/engine/place/layout.h"
 #include "nestline/concurrent_filter.h"

@@ -2,6 +2,14 @@
 #include <nestline/expiring_filter.h>
 #include <nestline/guard.h>
 #include <nestline/maplet.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 #ifdef WITH_STORE
 #include <nestline/store.h>
 #endif

@@ -4,6 +4,9 @@
 
 #include <nestline/filter.h>
 
+#include <cstddef>
+#include <cstdint>
+
 #include "tests/packaging/consumers/forms.h"
 
 namespace consumers {

@@ -1,4 +1,14 @@
 // nestline cluster add, query and remove: each batch of lines to all servers at once.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/command/cluster/commands.h"
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/progress.h"

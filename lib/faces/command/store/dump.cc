@@ -1,5 +1,15 @@
 // nestline store dump, list and mget: records and names as text.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"

@@ -1,5 +1,14 @@
 #include "lib/faces/command/uniq/seen_lines.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
 namespace nestline { inline namespace v0_3 { namespace command {
 
 SeenLines::SeenLines(const SeenOptions& options, Generations generations, std::vector<Hash> ring)

@@ -6,6 +6,12 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_RECENTLY_H_
 #define NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_RECENTLY_H_
 
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/command/uniq/seen_set.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

@@ -5,7 +5,25 @@
 // seed and memory.
 #include "lib/faces/command/uniq/state.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
 #include <fstream>
+#include <ios>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "lib/engine/place/little_endian.h"
 #include "lib/faces/command/io/errors.h"

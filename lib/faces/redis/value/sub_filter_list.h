@@ -5,7 +5,13 @@
 #define NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_LIST_H_
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory_resource>
+#include <span>
+#include <vector>
 
 #include "lib/faces/redis/value/sub_filter.h"
 

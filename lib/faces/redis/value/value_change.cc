@@ -1,4 +1,17 @@
 // CuckooValue: what adds, takes out, moves and unites.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/value/value.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {

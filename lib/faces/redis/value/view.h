@@ -53,6 +53,12 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_VALUE_VIEW_H_
 #define NESTLINE_LIB_FACES_REDIS_VALUE_VIEW_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
 #include "lib/faces/redis/value/ledger.h"
 #include "lib/faces/redis/value/sub_filter_list.h"
 

@@ -1,5 +1,21 @@
 #include "lib/faces/redis/value/windowed_value.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 

@@ -24,6 +24,17 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_VALUE_WINDOWED_VALUE_H_
 #define NESTLINE_LIB_FACES_REDIS_VALUE_WINDOWED_VALUE_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/value/value.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
