@@ -88,7 +88,9 @@ typedef enum nestline_outcome {
   NESTLINE_PRESENT = 2,  ///< insert_unique: may_contain was true, nothing was stored. Of a filter
                          ///< whose keys expire: the key was there and lives longer now.
   NESTLINE_FULL = 3,     ///< No room can be made.
-  NESTLINE_COPIES = 4    ///< As many copies as the filter can hold of this key are in it already.
+  /// As many copies as the filter can hold of this key are in it already.
+  NESTLINE_TOO_MANY_COPIES = 4,
+  NESTLINE_COPIES = NESTLINE_TOO_MANY_COPIES  ///< Deprecated: its name in version 0.2.
 } nestline_outcome;
 
 /// Which copies nestline_merge must take; see Copies in filter.h.

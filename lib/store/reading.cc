@@ -205,7 +205,8 @@ StoreStats Store::State::stats() const {
     }
   }
   const Counters::Sums sums = counters_.sums();
-  stats.questions = sums.found + sums.missing;
+  stats.lookups = sums.found + sums.missing;
+  stats.questions.set(stats.lookups);
   stats.found = sums.found;
   stats.false_reads = sums.false_reads;
   stats.reads = sums.found + sums.false_reads;

@@ -38,7 +38,7 @@ inline constexpr char kMapletCopies[] =
 
 inline bool is_stored(Outcome outcome, const char* full, const char* copies, const char** error) {
   if (outcome == Outcome::full) set_error(error, full);
-  if (outcome == Outcome::copies) set_error(error, copies);
+  if (outcome == Outcome::too_many_copies) set_error(error, copies);
   return outcome == Outcome::stored;
 }
 

@@ -246,7 +246,7 @@ bool nestline_store_stats(const nestline_store* store, nestline_store_counts* co
                                   .overflow_keys = stats.overflow_keys,
                                   .reads = stats.reads,
                                   .false_reads = stats.false_reads,
-                                  .questions = stats.questions,
+                                  .lookups = stats.lookups,
                                   .found = stats.found,
                                   .syncs = stats.syncs,
                                   .replayed_records = stats.replayed_records,

@@ -89,7 +89,7 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life, std::span<Ou
   return record.total();
 }
 
-void ExpiringFilter::left(KeySpan keys, std::span<std::uint8_t> ticks) const {
+void ExpiringFilter::remaining_ticks(KeySpan keys, std::span<std::uint8_t> ticks) const {
   check_length("ticks", ticks.size(), keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     const auto out = ticks.subspan(chunks.first());

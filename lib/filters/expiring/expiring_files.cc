@@ -106,9 +106,9 @@ std::size_t MappedExpiringFilter::look_up(KeySpan keys, const internal::Answers&
   return batch::look_up(*state_, keys, seed(), answers);
 }
 
-unsigned MappedExpiringFilter::left(Key key) const noexcept {
+unsigned MappedExpiringFilter::remaining_ticks(Key key) const noexcept {
   const std::uint64_t hash = state_->blocks.hasher()(key).value;
-  if (!state_->is_sound(hash)) return ExpiringFilter::kMaxLife;
+  if (!state_->is_sound(hash)) return ExpiringFilter::kMaxTtlTicks;
   return with_expiring_table<OneWriter>(
       state_->blocks, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
 }
@@ -116,7 +116,7 @@ unsigned MappedExpiringFilter::left(Key key) const noexcept {
 std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }
 std::uint64_t MappedExpiringFilter::size() const noexcept { return state_->blocks.size; }
 std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->blocks.capacity; }
-unsigned MappedExpiringFilter::life() const noexcept { return state_->header.life; }
+unsigned MappedExpiringFilter::ttl_ticks() const noexcept { return state_->header.life; }
 int MappedExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->blocks.bits); }
 std::uint64_t MappedExpiringFilter::slots() const noexcept {
   return state_->blocks.shape().slots();

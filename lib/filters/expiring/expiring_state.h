@@ -30,7 +30,7 @@
 
 namespace nestline { inline namespace v0_3 {
 
-static_assert(ExpiringFilter::kMaxLife == kMaxLife);
+static_assert(ExpiringFilter::kMaxTtlTicks == kMaxLife);
 
 // Calls work(blocks) with the table that works on an expiring filter's blocks.
 template <class Locks, typename Work>

@@ -155,7 +155,7 @@ class BulkRest {
     const int most = std::popcount(low.bucket) + (is_alone ? 0 : std::popcount(high.bucket));
     return {static_cast<std::uint64_t>(all),
             {count(low), count(high)},
-            all == most ? Outcome::copies : Outcome::full};
+            all == most ? Outcome::too_many_copies : Outcome::full};
   }
 
   // The same key in its other block.

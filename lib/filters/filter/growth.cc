@@ -40,7 +40,7 @@ std::string difference(const char* what, const char* differ, Number into, Number
 
 [[noreturn]] void refuse_room(Outcome outcome) {
   throw std::length_error(
-      outcome == Outcome::copies
+      outcome == Outcome::too_many_copies
           ? "the filters cannot be merged: together they hold more copies of one key, or of keys "
             "that look the same, than find place"
           : "the filters cannot be merged: together they hold more keys than find room; they can "
@@ -102,9 +102,9 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));
-      Outcome outcome = is_in_vain ? Outcome::copies : *table.insert(place);
+      Outcome outcome = is_in_vain ? Outcome::too_many_copies : *table.insert(place);
       if (outcome == Outcome::stored) continue;
-      if (is_crowded()) outcome = Outcome::copies;
+      if (is_crowded()) outcome = Outcome::too_many_copies;
       if (outcome == Outcome::full || copies == Copies::all) return outcome;
       --made.size;
     }

@@ -16,7 +16,8 @@
 //
 //   may_contain  is true if home > 0, false if home + away == 0, otherwise either
 //   count        is between home and home + away
-//   insert       is stored if home + away is below the limit of the bucket pair, else `copies`;
+//   insert       is stored if home + away is below the limit of the bucket pair, else
+//   `too_many_copies`;
 //                or `full`, but only when the whole filter holds `full_from` keys or more, or when
 //                some class has so many copies that they cannot step aside for each other or for
 //                another class

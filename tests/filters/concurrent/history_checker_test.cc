@@ -109,7 +109,7 @@ TEST(HistoryChecker, LimitsOfCopiesAndRoom) {
   EXPECT_FALSE(is_linearizable(history));
   history.operations[0].outcome = Outcome::full;
   EXPECT_FALSE(is_linearizable(history));
-  history.operations[0].outcome = Outcome::copies;
+  history.operations[0].outcome = Outcome::too_many_copies;
   EXPECT_TRUE(is_linearizable(history));
   history.copies[2] = 1;
   EXPECT_FALSE(is_linearizable(history));

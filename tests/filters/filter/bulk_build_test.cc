@@ -199,8 +199,8 @@ void expect_told(Filter filter, const std::vector<Hash>& hashes,
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (outcomes[i] == Outcome::stored) {
       ASSERT_TRUE(filter.may_contain(hashes[i]));
-    } else if (outcomes[i] == Outcome::copies) {
-      ASSERT_EQ(filter.insert(hashes[i]).outcome, Outcome::copies);
+    } else if (outcomes[i] == Outcome::too_many_copies) {
+      ASSERT_EQ(filter.insert(hashes[i]).outcome, Outcome::too_many_copies);
     } else {
       ASSERT_EQ(outcomes[i], Outcome::full);
     }

@@ -141,7 +141,8 @@ TEST_P(FilterTest, FloodOfOneKey) {
   const unsigned lanes = GetParam() == 16 ? 5 : 4;
   for (int i = 0; i < 100000; ++i) {
     const Outcome outcome = filter_.insert("the same").outcome;
-    ASSERT_EQ(outcome, i < static_cast<int>(2 * lanes) ? Outcome::stored : Outcome::copies);
+    ASSERT_EQ(outcome,
+              i < static_cast<int>(2 * lanes) ? Outcome::stored : Outcome::too_many_copies);
   }
   EXPECT_EQ(filter_.size(), 2 * lanes);
   for (std::uint64_t key = 0; key < 9990; ++key) ASSERT_TRUE(filter_.insert(key));

@@ -52,7 +52,7 @@ TEST_P(ModelTest, RandomOperations) {
       const std::uint64_t hash = draw();
       const Outcome outcome = what < 45 ? checked.insert(hash) : checked.insert_unique(hash);
       if (outcome == Outcome::stored) stored.push_back(hash);
-      failures += outcome == Outcome::full || outcome == Outcome::copies;
+      failures += outcome == Outcome::full || outcome == Outcome::too_many_copies;
     } else if (what < 85) {
       checked.erase(take());
     } else if (what < 95) {
@@ -95,7 +95,7 @@ TEST_P(ModelTest, CopiesStopAndHarmNoOtherKey) {
     unsigned copies = 0;
     Outcome outcome = Outcome::stored;
     while ((outcome = checked.insert(hash)) == Outcome::stored) ++copies;
-    EXPECT_EQ(outcome, Outcome::copies);
+    EXPECT_EQ(outcome, Outcome::too_many_copies);
     EXPECT_EQ(copies, has_alternate ? 2 * lanes : lanes);
     EXPECT_EQ(checked.filter().count(Hash{hash}), copies);
     for (const std::uint64_t other : others) checked.check(other);

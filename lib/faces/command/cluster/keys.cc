@@ -73,7 +73,7 @@ class Refusals {
  public:
   void note(std::span<const Outcome> outcomes) {
     full_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::full));
-    copies_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::copies));
+    copies_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::too_many_copies));
   }
 
   // The exit status, after the message. Without room, some refused keys seem present by chance.

@@ -159,7 +159,7 @@ void read_keys(const LineBatch& batch, std::uint64_t lines_before,
 
 void print_costs(const std::string& folder, const Store& store) {
   const StoreStats stats = store.stats();
-  complain(folder, std::to_string(stats.questions) + " keys asked for, " +
+  complain(folder, std::to_string(stats.lookups) + " keys asked for, " +
                        std::to_string(stats.found) + " there, " + std::to_string(stats.reads) +
                        " records of the log read, " + std::to_string(stats.false_reads) +
                        " of them another key's");

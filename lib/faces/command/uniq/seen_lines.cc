@@ -149,7 +149,7 @@ std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
       }
     }
     // Others that look the same have the slots; with a window they may leave.
-    if (outcomes[i] == Outcome::copies && options_.window > 0) {
+    if (outcomes[i] == Outcome::too_many_copies && options_.window > 0) {
       if (layer > 0) newest().front().erase(fresh[i]);
       continue;
     }

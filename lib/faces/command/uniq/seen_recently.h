@@ -18,7 +18,7 @@ namespace nestline { inline namespace v0_3 { namespace command {
 
 class SeenRecently : public SeenSet<ExpiringFilter> {
  public:
-  static constexpr unsigned kTicks = ExpiringFilter::kMaxLife;
+  static constexpr unsigned kTicks = ExpiringFilter::kMaxTtlTicks;
 
   /// Of its parts, where it has some. Throws as SeenLines.
   explicit SeenRecently(const SeenOptions& options, Generations generations = {})

@@ -202,7 +202,9 @@ class Reader {
       const Layer& layer = result.emplace_back(loaded<Layer>(at));
       bool same =
           layer.size() == lines && layer.memory_bytes() == memory && layer.seed() == options.seed;
-      if constexpr (requires { layer.life(); }) same = same && layer.life() == SeenRecently::kTicks;
+      if constexpr (requires { layer.ttl_ticks(); }) {
+        same = same && layer.ttl_ticks() == SeenRecently::kTicks;
+      }
       if (!same) refuse(at, "this filter is not the one that was saved here");
       if (options.within > 0) continue;
       const std::uint64_t most = options.capacity > 0 ? options.capacity : lines;

@@ -169,7 +169,7 @@ Outcome CuckooValue::store(const Item& item, const Limits& limits) {
 bool CuckooValue::store_in(SubFilter& sub_filter, const Item& item) {
   const bool is_spared =
       ledger_.size() >= kManyEntries && sub_filter.has_room() && sub_filter.is_crowded(item.hash);
-  const Outcome outcome = is_spared ? Outcome::copies : sub_filter.insert(item.hash);
+  const Outcome outcome = is_spared ? Outcome::too_many_copies : sub_filter.insert(item.hash);
   if (outcome == Outcome::full && !sub_filter.has_room()) return false;
   if (outcome == Outcome::stored) {
     ++stored_;

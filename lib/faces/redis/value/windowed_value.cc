@@ -79,7 +79,7 @@ std::unique_ptr<WindowedValue> WindowedValue::create(const WindowSettings& setti
   }
   ExpiringFilter filter({.capacity = settings.capacity,
                          .fpr = settings.error,
-                         .life = kLife,
+                         .ttl_ticks = kLife,
                          .load = kLoad,
                          .seed = settings.seed,
                          .memory = memory});

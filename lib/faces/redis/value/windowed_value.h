@@ -69,7 +69,7 @@ struct WindowedHead {
 class WindowedValue {
  public:
   /// Ticks that an item lives, unless its add says otherwise.
-  static constexpr unsigned kLife = ExpiringFilter::kMaxLife;
+  static constexpr unsigned kLife = ExpiringFilter::kMaxTtlTicks;
   /// For all versions, so that one command makes as many blocks on each server.
   static constexpr double kLoad = 0.9;
 
