@@ -58,7 +58,7 @@ auto Table<L, Locks>::insert_by_spill(const Place& home, Value value, AbsenceSna
   for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
     if (const auto failed = spill_for(home, room, unique)) {
       // Copies that others have stored since.
-      return unique != nullptr && failed == Outcome::copies ? Outcome::present : failed;
+      return unique != nullptr && failed == Outcome::too_many_copies ? Outcome::present : failed;
     }
     if (const auto placed = try_to_place(home, value, room, unique)) return placed;
   }
@@ -77,7 +77,8 @@ std::optional<Outcome> Table<L, Locks>::spill_for(const Place& home, Room& room,
         copies(home) == home.bucket) {
       const Place away = moved(geometry_, home);
       hold.add(away.block);
-      if (copies(home) == home.bucket && copies(away) == away.bucket) return Outcome::copies;
+      if (copies(home) == home.bucket && copies(away) == away.bucket)
+        return Outcome::too_many_copies;
     }
   }
   EvictionPlan<L, Locks> plan(blocks_, geometry_, kernels_);
