@@ -30,18 +30,17 @@
 // anywhere between its looks at the headers if no slot had the fingerprint.
 //
 // Marks that fall
-//   A spill raises home's mark and home's next mark, both under home's lock.
-//   M1  Every kOverflowMarkTicks ticks or more, the sweep also exchanges: it locks each block,
-//   makes its
-//       mark its next mark, and that 0.
+//   An eviction from home raises home's mark and home's next mark, both under home's lock.
+//   M1  Every kOverflowMarkTicks ticks or more, the sweep also exchanges: it locks each block and
+//       sets its mark to its next mark, and the next mark to 0.
 //   M2  An insert that renews a key in its alternate raises home's next mark, with both locked.
 //
 // Why no mark is too low. Let a key x live at home A and away in B after an exchange of A in tick
 // t2; the one before was in tick t1, and t2 >= t1 + 14 + 2. Being alive, x was last inserted or
 // renewed in tick t2 - 14 or later, so after the exchange in t1. If it was away then, or found no
-// room at home, that raised A's next mark (M2, or the spill); else the spill that moved it away
-// since did. No exchange of A came in between. Two keys x and y that look the same and are each
-// other's home and alternate (table.h) may share one slot; it lives as long as the one renewed
+// room at home, that raised A's next mark (M2, or the eviction); else the eviction that moved it
+// away since did. No exchange of A came in between. Two keys x and y that look the same and are
+// each other's home and alternate (table.h) may share one slot; it lives as long as the one renewed
 // last, but the argument is made for each by its own renewals. Such a slot that moves from A to B
 // raises A's marks, and from B to A raises B's. Readers see marks in the header, so R3 covers the
 // exchange.
@@ -104,11 +103,11 @@ inline std::uint8_t& next_overflow_mark(const Block* blocks, const Geometry& geo
 // Makes a block's next mark cover the rank; only for the thread that holds the block.
 inline void raise_next_overflow_mark(const Block* blocks, const Geometry& geometry,
                                      std::uint64_t block, std::uint32_t eviction_rank) {
-  std::uint8_t& young = next_overflow_mark(blocks, geometry, block);
-  if (young <= eviction_rank) store_shared(young, static_cast<std::uint8_t>(eviction_rank + 1));
+  std::uint8_t& next = next_overflow_mark(blocks, geometry, block);
+  if (next <= eviction_rank) store_shared(next, static_cast<std::uint8_t>(eviction_rank + 1));
 }
 
-// What a spill from a block that is held does to its marks.
+// What an eviction from a block that is held does to its marks.
 template <class L, class BlockLock>
 void raise_overflow_marks(BlockLock& hold, const Block* blocks, const Geometry& geometry,
                           std::uint64_t block, std::uint32_t eviction_rank) {

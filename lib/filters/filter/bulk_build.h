@@ -12,14 +12,14 @@
 //   add     Ranges, for a few rounds: those that have left a block are placed at their other one,
 //           and place_bulk there if deferred. Where they are more than free slots, residents of the
 //           lowest ranks leave if that raises the mark by a few ranks only; otherwise the arrival
-//           goes back: somebody else may leave its home for less. The max_mark_increase rises from
-//           round to round.
+//           goes back: another key may leave its home at a lower rank. How far the mark may rise
+//           (max_mark_increase) grows from round to round.
 //   insert  The few that are left go to Table::insert, which finds longer chains or that there is
 //           no room.
 //
 // Between two steps the evicted are sorted by their alternates and counted there. A key leaves only
 // for a block that had a free slot by the last count, and the mark of the block that it leaves
-// covers its class, so I1 of table.h holds. What happens to a block depends on the order of its
+// covers its rank, so I1 of table.h holds. What happens to a block depends on the order of its
 // keys and on counts that are complete before a step begins: any number of threads, with ranges or
 // without, leaves the same bytes.
 //

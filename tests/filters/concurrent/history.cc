@@ -117,7 +117,7 @@ class Specification {
     for (std::size_t key = 1; key < history_.classes.size(); ++key) {
       if (at_both(key, content) > 1) copies += content.copies[key];
     }
-    return copies >= history_.lanes;
+    return copies >= history_.choices;
   }
 
   [[nodiscard]] bool is_snapshot(const Operation& operation, const Content& content) const {

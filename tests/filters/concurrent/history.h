@@ -86,7 +86,7 @@ struct History {
   std::vector<KeyClass> classes;
   Copies copies{};           // at the beginning
   std::uint64_t others = 0;  // keys of no class, at the beginning
-  unsigned lanes = 0;        // candidate slots of a key in one block
+  unsigned choices = 0;      // candidate slots of a key in one block
   std::uint64_t full_from = 0;
   std::vector<Operation> operations;
 };

@@ -19,7 +19,7 @@ namespace nestline::test { namespace {
 History history_of(std::initializer_list<Operation> operations) {
   History history;
   history.classes = {{1, 8}, {0, 8}, {kNoPartner, 4}};
-  history.lanes = 4;
+  history.choices = 4;
   history.full_from = 10;
   history.operations = operations;
   return history;

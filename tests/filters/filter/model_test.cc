@@ -81,7 +81,7 @@ TEST_P(ModelTest, RandomOperations) {
 TEST_P(ModelTest, CopiesStopAndHarmNoOtherKey) {
   std::mt19937_64 random(std::get<1>(GetParam()));
   CheckedFilter checked(options());
-  const auto lanes = static_cast<unsigned>(checked.filter().bits() == 16 ? 5 : 4);
+  const auto choices = static_cast<unsigned>(checked.filter().bits() == 16 ? 5 : 4);
   std::vector<std::uint64_t> others;
   for (std::uint64_t i = 0; i < checked.filter().capacity() / 2; ++i) {
     const std::uint64_t hash = random();
@@ -96,7 +96,7 @@ TEST_P(ModelTest, CopiesStopAndHarmNoOtherKey) {
     Outcome outcome = Outcome::stored;
     while ((outcome = checked.insert(hash)) == Outcome::stored) ++copies;
     EXPECT_EQ(outcome, Outcome::too_many_copies);
-    EXPECT_EQ(copies, has_alternate ? 2 * lanes : lanes);
+    EXPECT_EQ(copies, has_alternate ? 2 * choices : choices);
     EXPECT_EQ(checked.filter().count(Hash{hash}), copies);
     for (const std::uint64_t other : others) checked.check(other);
     for (unsigned i = 0; i < copies; ++i) checked.erase(hash);
