@@ -1,5 +1,5 @@
 // The time of an expiring filter: which tick it is, when a slot is dead, and marks that fall. Its
-// memory is one piece, so whoever has the blocks has the tick:
+// memory is one piece, so a pointer to the blocks leads to the tick:
 //
 //   | head block: the tick | blocks ... | next marks, one byte for each block |
 //
@@ -9,8 +9,8 @@
 // a writer that needs it.
 //
 // The tick
-//   T1  The tick moves on only inside a write section: of the only writer, or of one of many who
-//       all lock (locking.h, W8).
+//   T1  The tick moves on only inside a write section: of the only writer, or of one of many
+//       that all lock (locking.h, W8).
 //   T2  It moves on from t only when the sweep of t has passed all blocks. The sweep passes a block
 //       that it has seen unlocked and unchanged by R3 (locking.h) without a death of t, or it locks
 //       the block and empties those slots. A dead slot never leaves its block.
@@ -18,12 +18,12 @@
 //       there are many writers (the exchange of the lock, see memory_order.h).
 //   T4  A reader reads the tick between its two loads of the header of the block that it looks at.
 //
-// Whoever has read the tick t there finds only deaths of t (dead) and t + 1 to t + 15 (alive),
-// which 4 bits tell apart. None is later: its writer had read a tick no later than t, since it
-// unlocked the block before. None is earlier: the sweep of each tick before t has passed the block
-// when no slot in it, and no writer that held it, could bring such a death any more. For a writer
-// that has read s with the lock, and stores a death of s + 2 or later, keeps the sweep of s + 1
-// from passing the block, and so the tick from moving on from s + 1, until it unlocks.
+// A thread that has read the tick t there finds only deaths of t (dead) and t + 1 to t + 15
+// (alive), which 4 bits tell apart. None is later: its writer had read a tick no later than t,
+// since it unlocked the block before. None is earlier: the sweep of each tick before t has passed
+// the block when no slot in it, and no writer that held it, could bring such a death any more. For
+// a writer that has read the tick s with the lock stores a death of s + 2 or later. Until it
+// unlocks, the sweep of s + 1 does not pass the block, and so the tick does not move on from s + 1.
 //
 // An insert takes effect when it reads the tick: a look that begins after the tick has moved on
 // finds the block locked or changed already. A lookup takes effect when it reads the tick, or

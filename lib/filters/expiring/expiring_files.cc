@@ -1,5 +1,5 @@
 // ExpiringFilter to and from files, in the format of filters, whose code does the work; and on a
-// mapped file, which nobody changes: so its tick stands, and every lookup finds its blocks steady.
+// mapped file, which does not change: so its tick stands, and every lookup finds its blocks steady.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

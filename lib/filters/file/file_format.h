@@ -98,7 +98,7 @@ class ContentCheck {
 
  private:
   std::optional<Flaw> block(std::uint64_t index, const Block& block);
-  std::optional<Flaw> young_marks(std::uint64_t index, const Block& block) const;
+  std::optional<Flaw> next_marks(std::uint64_t index, const Block& block) const;
   FileHeader header_;
   const TableKernels& kernels_;
   std::span<const std::byte> checksums_;

@@ -62,10 +62,10 @@ class BuildTasks {
 NESTLINE_EXPORT Filter build_in_bulk(const Options& options, KeySpan keys,
                                      std::span<Outcome> outcomes, BuildTasks& tasks);
 
-// Fills an empty filter on this thread, as Filter::build, but among many copies, where most
-// searches for room are in vain, it ends after the first such search, or, where many keys found no
-// free slot at home, with no key at all. `outcomes` has an element for each key, Outcome{} where
-// none is stored. Throws as Filter::build; the filter is then lost.
+// Fills an empty filter on this thread, as Filter::build does. But it gives up early among many
+// copies, where most searches for room are in vain: after the first such search; or, where many
+// keys found no free slot at home, before any key is stored. `outcomes` has an element for each
+// key: Outcome{} if it was not stored. Throws as Filter::build; the filter is then lost.
 void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes);
 
 }}  // namespace nestline

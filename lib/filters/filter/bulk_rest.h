@@ -134,8 +134,8 @@ class BulkRest {
   // Whether a lookup finds a key that has its home in the block where it is located.
   [[nodiscard]] bool is_found(std::uint64_t key) const { return count(place_of(key)) != 0; }
 
-  // What was stored of keys that look the same: equal pairs, homes in the same two blocks. Their
-  // copies are interchangeable, so it is not known who of them was refused.
+  // What was stored of look-alikes: keys with equal pairs and homes in the same two blocks. Their
+  // copies are interchangeable, so it is not known which of them were refused.
   struct Alike {
     std::uint64_t copies;                  // in both blocks
     std::array<std::uint64_t, 2> of_home;  // those that a lookup from either block counts

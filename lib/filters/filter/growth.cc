@@ -57,10 +57,12 @@ void copy_blocks(const Blocks& from, Blocks& to) {
   }
 }
 
-// The order in which fingerprints are added. by_block makes one pass over the memory, but spills
-// from the first blocks fill the last ones before their own turn: unions of up to 97.5 % of the
-// slots have always fitted, but few from 98.5 % on. by_slot (the first slots of all blocks, then
-// the second ones, and so on) fits as much as single inserts do, in one pass for each slot.
+// The order in which fingerprints are added.
+//   by_block   one pass over the memory. Evictions from the first blocks fill the last ones before
+//              their own turn: unions of up to 97.5 % of the slots have always fitted, few from
+//              98.5 % on.
+//   by_slot    the first slots of all blocks, then the second ones, and so on: one pass for each
+//              slot. Fits as much as single inserts do.
 enum class Order : std::uint8_t { by_block, by_slot };
 
 // Makes the union in the blocks of `made`, and counts the copies that are not in it. Any outcome

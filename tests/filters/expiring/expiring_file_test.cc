@@ -312,8 +312,8 @@ TEST_F(ExpiringFileTest, RefusesBlocksThatNoFilterLeaves) {
       return [=](Bytes& bytes) { put(bytes, kHeader + at, 1, 1); };
     };
     refused(with(64, byte(61)), "lock and version are not 0");
-    refused(with(64, byte(kBlocks * kBlock + kBlocks)), "bytes after the young marks are not 0");
-    refused(with(64, byte((kBlocks + 2) * kBlock - 1)), "bytes after the young marks are not 0");
+    refused(with(64, byte(kBlocks * kBlock + kBlocks)), "bytes after the next marks are not 0");
+    refused(with(64, byte((kBlocks + 2) * kBlock - 1)), "bytes after the next marks are not 0");
     const auto both = [&](Bytes& bytes) {
       slot(0, kDead + 1)(bytes);
       byte(kBlocks * kBlock + kBlocks - 1)(bytes);

@@ -128,8 +128,8 @@ class Reader:
                 expect(child == block % (1 << self.growth), f"block {block}: child")
         expect(keys == self.keys, "number of keys")
         if self.expires:
-            young = HEADER + self.blocks * BLOCK
-            expect(not any(self.data[young + self.blocks : self.checksums]), "after young marks")
+            next_marks = HEADER + self.blocks * BLOCK
+            expect(not any(self.data[next_marks + self.blocks : self.checksums]), "after the next marks")
 
     def number(self, at):
         return int.from_bytes(self.data[at : at + 8], "little")

@@ -16,7 +16,7 @@
 // since it may sweep; and so does each sweep() with its number of blocks.
 //
 // docs/FORMAT.md, section 13, has the bytes of the image: a head, and pieces as those of image.h,
-// of kind 0 and index 0, with the blocks and the young marks.
+// of kind 0 and index 0, with the blocks and the next marks.
 //
 // While a value is loaded, time stands, and it takes no items: its blocks come in order.
 //
