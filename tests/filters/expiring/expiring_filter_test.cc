@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tests/filters/expiring/expiring_model.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test { namespace {
 
@@ -247,8 +248,9 @@ TEST(ExpiringFilterTest, HasTheNamesOfVersion02) {
   std::array<std::uint8_t, 2> ticks = {9, 9};
   filter.left(std::array<std::uint64_t, 2>{1, 2}, ticks);
   EXPECT_EQ(ticks, (std::array<std::uint8_t, 2>{3, 0}));
-  const auto bytes = to_bytes(filter);
-  const auto mapped = MappedExpiringFilter::view(bytes);
+  const TempFolder folder;
+  save(filter, folder / "filter");
+  const auto mapped = MappedExpiringFilter::open(folder / "filter");
   EXPECT_EQ(mapped.left(1), 3u);
   EXPECT_EQ(mapped.life(), 5u);
   options.life = 0;
