@@ -172,7 +172,7 @@ def test_files(tmp_path):
 KEYS = common.KEYS[:400_000]
 
 
-@pytest.mark.parametrize("call", ["insert", "may_contain", "left"])
+@pytest.mark.parametrize("call", ["insert", "may_contain", "remaining_ticks"])
 def test_batches_release_the_lock(call):
     seen = nestline.ExpiringFilter(1_000_000)
     numbers = array.array("Q", KEYS.tolist())
