@@ -5,6 +5,8 @@
 #include <hwy/targets.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <string>
 

@@ -17,6 +17,7 @@
 #ifndef NESTLINE_LIB_ENGINE_ENGINE_H_
 #define NESTLINE_LIB_ENGINE_ENGINE_H_
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -134,9 +135,8 @@ struct FilterOperations {
   // Runs of a batch: keys from the front of the inputs, whose first is number `first` of the batch.
   RunEnd (*insert_run)(const BlocksView& view, const Inputs& inputs, const RunLimits& limits,
                        std::size_t first, Record& record) noexcept;
-  RunEnd (*insert_unique_run)(const BlocksView& view, const Inputs& inputs,
-                              const RunLimits& limits, std::size_t first,
-                              Record& record) noexcept;
+  RunEnd (*insert_unique_run)(const BlocksView& view, const Inputs& inputs, const RunLimits& limits,
+                              std::size_t first, Record& record) noexcept;
   void (*erase_run)(const BlocksView& view, const Inputs& inputs, std::size_t first,
                     Record& record) noexcept;
   void (*count_run)(const BlocksView& view, const Inputs& inputs, std::uint8_t* out,
@@ -191,8 +191,7 @@ struct ExpiringOperations {
                   std::uint32_t& emptied) noexcept;
   // Whether there is a live copy; and whole ticks that it still lives after this one.
   bool (*contains)(const BlocksView& view, std::uint64_t hash, Writers* writers) noexcept;
-  std::uint32_t (*ticks_left)(const BlocksView& view, const Place& home,
-                              Writers* writers) noexcept;
+  std::uint32_t (*ticks_left)(const BlocksView& view, const Place& home, Writers* writers) noexcept;
   // A run of a batch, up to a key that other writers keep overtaking.
   std::size_t (*renew_run)(const BlocksView& view, const Inputs& inputs, std::uint32_t life,
                            std::size_t first, Record& record, std::uint32_t& emptied) noexcept;

@@ -2,6 +2,7 @@
 #ifndef NESTLINE_LIB_ENGINE_ENGINES_H_
 #define NESTLINE_LIB_ENGINE_ENGINES_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "lib/engine/engine.h"

@@ -1,4 +1,8 @@
 // The engines of expiring filters, made once for each target. See engine.h.
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/engines.h"
 
 #undef HWY_TARGET_INCLUDE

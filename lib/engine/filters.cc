@@ -1,4 +1,9 @@
 // The engines of filters, made once for each target. See engine.h.
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "lib/engine/engines.h"
 #include "lib/engine/kernels/build_kernels.h"
 

@@ -1,4 +1,7 @@
 // The engine of maplets, made once for each target. See engine.h.
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/engines.h"
 
 #undef HWY_TARGET_INCLUDE

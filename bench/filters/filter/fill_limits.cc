@@ -5,8 +5,8 @@
 //
 // Fills FILLINGS filters of BASE_BLOCKS * 2^GROWTH blocks with random hashes until the first insert
 // fails. Prints the number of keys stored by then: the lowest, and the number that all but one in
-// 10, 100, ... fillings passed. Also prints how many fillings ended with `copies`, because of keys
-// that look the same. For a promise about one filter in a million, use at least ten million
+// 10, 100, ... fillings passed. Also prints how many fillings ended with `too_many_copies`, because
+// of keys that look the same. For a promise about one filter in a million, use at least ten million
 // fillings, or extend the printed tail. The results are counts, not times, so any machine will do.
 #include <algorithm>
 #include <cstdint>
@@ -39,7 +39,7 @@ void measure(const nestline::Geometry& geometry, std::uint64_t fillings, std::ui
       stored += outcome == nestline::Outcome::stored;
     }
     ++stored_at_failure[stored];
-    copies += outcome == nestline::Outcome::copies;
+    copies += outcome == nestline::Outcome::too_many_copies;
   }
   const double slots = static_cast<double>(geometry.blocks() * L::kSlots);
   std::printf(

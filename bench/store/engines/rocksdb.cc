@@ -4,6 +4,15 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table-inl.h>
 
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "bench/store/engines/engine.h"
 #include "bench/store/systems/rocksdb_reads.h"
 

@@ -4,6 +4,9 @@
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/table-inl.h>
 
+#include <memory>
+#include <string_view>
+
 #include "bench/store/systems/rocksdb_reads.h"
 
 namespace nestline::bench {

@@ -6,6 +6,8 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_CANDIDATES_INL_H_
 #endif
 
+#include <cstdint>
+
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/match-inl.h"
 #include "lib/engine/kernels/residents-inl.h"
@@ -73,7 +75,7 @@ void find_candidates(const EvictionContext& from, std::uint64_t slots,
     candidates.target[slot].fingerprint = fingerprint;
     candidates.target[slot].bucket_offset = bucket_offset;
     survey.look(from, slot,
-                 alternate_of(from.geometry, {from.number, 0, fingerprint, bucket_offset}));
+                alternate_of(from.geometry, {from.number, 0, fingerprint, bucket_offset}));
   }
   if (candidates.all != 0)
     survey.look(from, EvictionOrder::kNobody, candidates.target[EvictionOrder::kNobody].block);

@@ -7,6 +7,7 @@
 #endif
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "lib/engine/kernels/match-inl.h"
@@ -56,8 +57,8 @@ template <class L, class BlockLock>
 HWY_INLINE std::uint32_t empty_dead(BlockLock& hold, std::uint64_t block, std::uint64_t tick) {
   BlockCopy copy;
   Block cleaned;
-  const std::uint64_t dead = without_dead<L>(
-      readable_block(hold.at(block), copy), tick + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0), cleaned);
+  const std::uint64_t dead = without_dead<L>(readable_block(hold.at(block), copy),
+                                             tick + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0), cleaned);
   if (dead != 0) store_slots(hold.change(block).bytes.data(), cleaned.bytes.data());
   return static_cast<std::uint32_t>(std::popcount(dead));
 }

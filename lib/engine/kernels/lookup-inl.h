@@ -17,6 +17,11 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_LOOKUP_INL_H_
 #endif
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/locate-inl.h"
 #include "lib/engine/kernels/match-inl.h"

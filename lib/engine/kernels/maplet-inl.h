@@ -9,6 +9,9 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_MAPLET_INL_H_
 #endif
 
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -10,6 +10,12 @@
 
 #include <hwy/highway.h>
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
 #include "lib/engine/engine.h"
 #include "lib/engine/place/aging.h"
 

@@ -12,6 +12,8 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
 #endif
 
+#include <cstdint>
+
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/match-inl.h"
 #include "lib/engine/kernels/residents-inl.h"

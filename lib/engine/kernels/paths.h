@@ -2,6 +2,10 @@
 #ifndef NESTLINE_LIB_ENGINE_KERNELS_PATHS_H_
 #define NESTLINE_LIB_ENGINE_KERNELS_PATHS_H_
 
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
 #include "lib/engine/place/geometry.h"
 
 namespace nestline { inline namespace v0_3 {

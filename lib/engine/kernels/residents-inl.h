@@ -8,6 +8,11 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_
 #endif
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
 #include "lib/engine/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();

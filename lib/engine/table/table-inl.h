@@ -31,6 +31,8 @@
 #define NESTLINE_LIB_ENGINE_TABLE_TABLE_INL_H_
 #endif
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -103,7 +105,7 @@ class Table {
   HWY_NOINLINE Result evict_for(const Place& home, Value value) {
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      if (has_most_copies(home)) return Outcome::copies;
+      if (has_most_copies(home)) return Outcome::too_many_copies;
       Eviction plan(view_);
       if (!plan.search(home)) return Outcome::full;
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
@@ -161,7 +163,7 @@ class Table {
         absence = before;
       }
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      if (has_most_copies(new_home)) return Outcome::copies;
+      if (has_most_copies(new_home)) return Outcome::too_many_copies;
       Eviction plan(view_);
       if (!plan.search(new_home)) return Outcome::full;
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);

@@ -1,5 +1,12 @@
 #include "lib/faces/embed/blob_filter.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
 #include "lib/filters/file/filter_bytes.h"
 
 namespace nestline { inline namespace v0_3 {

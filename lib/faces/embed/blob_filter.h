@@ -10,6 +10,9 @@
 #define NESTLINE_LIB_FACES_EMBED_BLOB_FILTER_H_
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "nestline/format_error.h"
 #include "nestline/internal/home.h"

@@ -1,6 +1,17 @@
 // What serves filters of all kinds, and what is Filter's.
 #include "lib/faces/embed/bytes.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
 #include "lib/faces/embed/replacing.h"
 #include "lib/filters/file/file_format.h"
 #include "lib/filters/filter/bulk_build.h"

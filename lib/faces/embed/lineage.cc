@@ -1,5 +1,8 @@
 #include "lib/faces/embed/lineage.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "lib/filters/filter/blocks.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -42,7 +45,8 @@ void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
       const Place place{home, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
       const bool stored = target.insert_at(to.view, place) == Outcome::stored;
       // A copy that is found from here is found from the key's home: marks have been raised.
-      if (!stored && (surplus == IfFull::stays || target.count(to.view, place, nullptr) == 0)) continue;
+      if (!stored && (surplus == IfFull::stays || target.count(to.view, place, nullptr) == 0))
+        continue;
       L::set(block, slot, 0);
       --from.size;
       to.size += stored ? 1 : 0;

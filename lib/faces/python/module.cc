@@ -4,7 +4,12 @@
 #include <hwy/targets.h>
 
 #include <array>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "lib/engine/engine.h"
 #include "lib/faces/python/arguments.h"

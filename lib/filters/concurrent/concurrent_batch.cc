@@ -1,4 +1,11 @@
 // ConcurrentFilter's batches: one section per chunk, so that growing waits for one chunk at most.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
 #include "lib/filters/concurrent/lookup_beside_writers.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -59,15 +66,13 @@ std::size_t insert_batch(State& state, KeySpan keys, std::span<Outcome> outcomes
 }  // namespace
 
 std::size_t ConcurrentFilter::insert(KeySpan keys, std::span<Outcome> outcomes) {
-  return insert_batch(
-      *state_, keys, outcomes, &FilterOperations::insert_run,
-      [&](Hash key) { return insert_one(key); });
+  return insert_batch(*state_, keys, outcomes, &FilterOperations::insert_run,
+                      [&](Hash key) { return insert_one(key); });
 }
 
 std::size_t ConcurrentFilter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
-  return insert_batch(
-      *state_, keys, outcomes, &FilterOperations::insert_unique_run,
-      [&](Hash key) { return insert_unique_one(key); });
+  return insert_batch(*state_, keys, outcomes, &FilterOperations::insert_unique_run,
+                      [&](Hash key) { return insert_unique_one(key); });
 }
 
 std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased) {

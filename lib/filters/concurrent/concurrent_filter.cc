@@ -1,5 +1,12 @@
 // ConcurrentFilter: single keys, growing, properties. Its batches are in concurrent_batch.cc.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
 #include <new>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "lib/filters/concurrent/concurrent_state.h"
 

@@ -21,6 +21,17 @@
 #ifndef NESTLINE_LIB_FILTERS_CONCURRENT_CONCURRENT_STATE_H_
 #define NESTLINE_LIB_FILTERS_CONCURRENT_CONCURRENT_STATE_H_
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/filters/filter/growth.h"
 #include "nestline/concurrent_filter.h"

@@ -2,6 +2,9 @@
 #ifndef NESTLINE_LIB_FILTERS_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
 #define NESTLINE_LIB_FILTERS_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
 
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/filters/concurrent/concurrent_state.h"
 #include "lib/filters/filter/batch.h"
 

@@ -1,7 +1,11 @@
 // ExpiringFilter's batches: one section per chunk.
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "lib/filters/concurrent/lookup_beside_writers.h"
 #include "lib/filters/expiring/expiring_state.h"
@@ -20,11 +24,10 @@ std::size_t renew_some(State& state, const Blocks& table, const Inputs& inputs, 
                        std::size_t first, Record& record) {
   const std::size_t before = record.total();
   std::uint32_t emptied = 0;
-  const std::size_t taken = expiring_operations<Locks>(table).renew_run(table.view, inputs, life,
-                                                                        first, record, emptied);
+  const std::size_t taken =
+      expiring_operations<Locks>(table).renew_run(table.view, inputs, life, first, record, emptied);
   // Also lets all threads see what was stored (locking.h, W7).
-  state.keys.add<Locks>(static_cast<std::int64_t>(record.total() - before) -
-                        std::int64_t{emptied});
+  state.keys.add<Locks>(static_cast<std::int64_t>(record.total() - before) - std::int64_t{emptied});
   state.count_inserts<Locks>(table, static_cast<std::uint32_t>(taken));
   return taken;
 }
@@ -52,7 +55,7 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life, std::span<Ou
   return record.total();
 }
 
-void ExpiringFilter::left(KeySpan keys, std::span<std::uint8_t> ticks) const {
+void ExpiringFilter::remaining_ticks(KeySpan keys, std::span<std::uint8_t> ticks) const {
   check_length("ticks", ticks.size(), keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->read([&](const Blocks& table) {

@@ -1,7 +1,14 @@
 // ExpiringFilter: single keys, time, properties, and the clock.
 #include "nestline/expiring_filter.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -17,7 +24,7 @@ using State = ExpiringFilter::State;
 std::unique_ptr<State> make_state(const ExpiringOptions& options) {
   const Size size = decide_expiring_size(options);
   Shape shape = size.shape(options.seed);
-  shape.life = options.life;
+  shape.life = ttl_ticks_of(options);
   shape.swept = size.blocks;
   ConcurrentFilter::register_thread();
   return std::make_unique<State>(make_blocks(shape, options.memory), shape);
@@ -134,7 +141,7 @@ ConcurrentReader::ConcurrentReader(const ExpiringFilter& filter) noexcept
 
 ConcurrentReader ExpiringFilter::reader() const noexcept { return ConcurrentReader(*this); }
 
-unsigned ExpiringFilter::left_one(Hash key) const noexcept {
+unsigned ExpiringFilter::remaining_ticks_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
     const Place home = home_of(state.bits, table.view.geometry, key.value);
@@ -153,7 +160,7 @@ Hash ExpiringFilter::prepare(Key key) const noexcept {
 void ExpiringFilter::advance(std::uint64_t ticks) {
   refuse_in_section();  // before it waits for whoever holds the mutex
   const std::lock_guard lock(state_->advancing);
-  if (ticks > kMaxLife) return state_->empty_and_advance(ticks);
+  if (ticks > kMaxTtlTicks) return state_->empty_and_advance(ticks);
   for (; ticks != 0; --ticks) state_->advance();
 }
 
@@ -182,7 +189,7 @@ std::uint64_t ExpiringFilter::size() const noexcept {
 }
 
 std::uint64_t ExpiringFilter::capacity() const noexcept { return state_->shape().capacity; }
-unsigned ExpiringFilter::life() const noexcept { return state_->life; }
+unsigned ExpiringFilter::ttl_ticks() const noexcept { return state_->life; }
 int ExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->bits); }
 std::uint64_t ExpiringFilter::slots() const noexcept { return state_->shape().slots(); }
 
@@ -200,11 +207,12 @@ std::size_t ExpiringFilter::memory_bytes() const noexcept { return state_->shape
 
 ExpiringClock::ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window)
     : filter_(filter),
-      tick_(whole_tick(window, filter.life())),
+      tick_(whole_tick(window, filter.ttl_ticks())),
       begin_(std::chrono::steady_clock::now()),
       first_(filter.now()) {
-  if (window.count() < filter.life()) {
-    throw std::invalid_argument("the window must be at least " + std::to_string(filter.life()) +
+  if (window.count() < filter.ttl_ticks()) {
+    throw std::invalid_argument("the window must be at least " +
+                                std::to_string(filter.ttl_ticks()) +
                                 " nanoseconds, one for each tick of a life");
   }
 }

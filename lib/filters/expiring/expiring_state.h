@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
@@ -28,7 +29,7 @@
 
 namespace nestline { inline namespace v0_3 {
 
-static_assert(ExpiringFilter::kMaxLife == kMaxLife);
+static_assert(ExpiringFilter::kMaxTtlTicks == kMaxLife);
 
 template <class Locks>
 const ExpiringOperations& expiring_operations(const Blocks& table) {

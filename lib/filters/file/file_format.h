@@ -10,7 +10,13 @@
 #ifndef NESTLINE_LIB_FILTERS_FILE_FILE_FORMAT_H_
 #define NESTLINE_LIB_FILTERS_FILE_FILE_FORMAT_H_
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
 #include "lib/engine/engine.h"
 #include "lib/engine/place/shape.h"
@@ -92,7 +98,7 @@ class ContentCheck {
 
  private:
   std::optional<Flaw> block(std::uint64_t index, const Block& block);
-  std::optional<Flaw> young_marks(std::uint64_t index, const Block& block) const;
+  std::optional<Flaw> next_marks(std::uint64_t index, const Block& block) const;
   FileHeader header_;
   const Engine& engine_;
   std::span<const std::byte> checksums_;

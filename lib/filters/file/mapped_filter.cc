@@ -1,4 +1,15 @@
 // The filter on a mapped file; see mapped_filter.h.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <utility>
+
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/file/mapped.h"
 #include "lib/filters/filter/batch.h"

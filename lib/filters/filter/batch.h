@@ -3,7 +3,18 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BATCH_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BATCH_H_
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
 #include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <variant>
 
 #include "lib/filters/filter/blocks.h"
 #include "lib/filters/filter/key_chunks.h"

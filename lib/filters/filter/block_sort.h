@@ -2,7 +2,14 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BLOCK_SORT_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BLOCK_SORT_H_
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "lib/engine/engine.h"
 #include "lib/filters/filter/storage.h"

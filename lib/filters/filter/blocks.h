@@ -2,7 +2,15 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BLOCKS_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BLOCKS_H_
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <memory_resource>
+#include <optional>
+#include <utility>
 
 #include "lib/engine/engine.h"
 #include "lib/engine/place/shape.h"

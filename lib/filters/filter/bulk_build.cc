@@ -1,5 +1,14 @@
 #include "lib/filters/filter/bulk_build.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "lib/engine/kernels/targets.h"
 #include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/bulk_rest.h"

@@ -2,7 +2,14 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BULK_REST_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BULK_REST_H_
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 #include "lib/filters/filter/bulk_block.h"
@@ -126,8 +133,8 @@ class BulkRest {
   // Whether a lookup finds a key that has its home in the block where it is located.
   [[nodiscard]] bool is_found(std::uint64_t key) const { return count(place_of(key)) != 0; }
 
-  // What was stored of keys that look the same: equal pairs, homes in the same two blocks. Their
-  // copies are interchangeable, so it is not known who of them was refused.
+  // What was stored of look-alikes: keys with equal pairs and homes in the same two blocks. Their
+  // copies are interchangeable, so it is not known which of them were refused.
   struct Alike {
     std::uint64_t copies;                  // in both blocks
     std::array<std::uint64_t, 2> of_home;  // those that a lookup from either block counts
@@ -147,7 +154,7 @@ class BulkRest {
     const int most = std::popcount(low.bucket) + (is_alone ? 0 : std::popcount(high.bucket));
     return {static_cast<std::uint64_t>(all),
             {count(low), count(high)},
-            all == most ? Outcome::copies : Outcome::full};
+            all == most ? Outcome::too_many_copies : Outcome::full};
   }
 
   // The same key in its other block.

@@ -1,4 +1,14 @@
 // Filter: single keys, batches, and its properties.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
 #include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/growth.h"
 #include "lib/filters/filter/sizing.h"
@@ -197,8 +207,7 @@ std::size_t Filter::insert(KeySpan keys, std::span<Outcome> outcomes) {
 }
 
 std::size_t Filter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
-  return insert_batch(state_, keys, outcomes, operations(*state_).insert_unique_run,
-                      insert_absent);
+  return insert_batch(state_, keys, outcomes, operations(*state_).insert_unique_run, insert_absent);
 }
 
 std::size_t Filter::erase(KeySpan keys, std::span<std::uint8_t> erased) {

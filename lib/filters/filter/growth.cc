@@ -1,6 +1,14 @@
 #include "lib/filters/filter/growth.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
 #include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "lib/filters/filter/sizing.h"
 
@@ -32,7 +40,7 @@ std::string difference(const char* what, const char* differ, Number into, Number
 
 [[noreturn]] void refuse_room(Outcome outcome) {
   throw std::length_error(
-      outcome == Outcome::copies
+      outcome == Outcome::too_many_copies
           ? "the filters cannot be merged: together they hold more copies of one key, or of keys "
             "that look the same, than find place"
           : "the filters cannot be merged: together they hold more keys than find room; they can "
@@ -49,10 +57,12 @@ void copy_blocks(const Blocks& from, Blocks& to) {
   }
 }
 
-// The order in which fingerprints are added. by_block makes one pass over the memory, but spills
-// from the first blocks fill the last ones before their own turn: unions of up to 97.5 % of the
-// slots have always fitted, but few from 98.5 % on. by_slot (the first slots of all blocks, then
-// the second ones, and so on) fits as much as single inserts do, in one pass for each slot.
+// The order in which fingerprints are added.
+//   by_block   one pass over the memory. Evictions from the first blocks fill the last ones before
+//              their own turn: unions of up to 97.5 % of the slots have always fitted, few from
+//              98.5 % on.
+//   by_slot    the first slots of all blocks, then the second ones, and so on: one pass for each
+//              slot. Fits as much as single inserts do.
 enum class Order : std::uint8_t { by_block, by_slot };
 
 // Makes the union in the blocks of `made`, and counts the copies that are not in it. Any outcome
@@ -94,9 +104,9 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));
-      Outcome outcome = is_in_vain ? Outcome::copies : *table.insert_at(made.view, place);
+      Outcome outcome = is_in_vain ? Outcome::too_many_copies : *table.insert_at(made.view, place);
       if (outcome == Outcome::stored) continue;
-      if (is_crowded()) outcome = Outcome::copies;
+      if (is_crowded()) outcome = Outcome::too_many_copies;
       if (outcome == Outcome::full || copies == Copies::all) return outcome;
       --made.size;
     }

@@ -8,6 +8,13 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_KEY_CHUNKS_H_
 #define NESTLINE_LIB_FILTERS_FILTER_KEY_CHUNKS_H_
 
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
 #include "lib/engine/engine.h"
 #include "nestline/filter.h"
 

@@ -1,5 +1,15 @@
 // Maplet: single pairs, growing, its properties, batches and files.
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/filter/batch.h"
@@ -54,8 +64,8 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
 Inserted insert_pair(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
   const bool done = state.try_alone([&](const Blocks& table) {
     if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
-    const bool stored = maplet_operations<OneWriter>(table).insert(table.view, hash, value) ==
-                        Outcome::stored;
+    const bool stored =
+        maplet_operations<OneWriter>(table).insert(table.view, hash, value) == Outcome::stored;
     if (stored) state.keys.add<OneWriter>(1);
     return stored;
   });

@@ -3,6 +3,16 @@
 #ifndef NESTLINE_LIB_FILTERS_MAPLET_MAPLET_STATE_H_
 #define NESTLINE_LIB_FILTERS_MAPLET_MAPLET_STATE_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
 #include "lib/filters/concurrent/concurrent_state.h"
 #include "lib/filters/filter/key_chunks.h"
 #include "nestline/maplet.h"

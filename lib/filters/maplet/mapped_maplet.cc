@@ -1,5 +1,14 @@
 // A maplet on a mapped file. Its lookups need neither locks nor sections. A filter answers "maybe"
 // for a damaged section; a maplet has no such answer, and throws.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "lib/filters/file/mapped.h"
 #include "lib/filters/maplet/maplet_state.h"
 

@@ -2,7 +2,12 @@
 // placing, on every target that this machine can run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <random>
+#include <vector>
 
 #include "tests/engine/kernels/each_target.h"
 

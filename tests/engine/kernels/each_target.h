@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <cstdint>
 #include <random>
+#include <vector>
 
 #include "lib/engine/kernels/build_kernels.h"
 #include "lib/engine/kernels/targets.h"

@@ -5,8 +5,14 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <queue>
+#include <random>
+#include <vector>
 
 #include "lib/engine/engine.h"
 #include "lib/engine/kernels/build_kernels.h"

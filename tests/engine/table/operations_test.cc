@@ -2,6 +2,13 @@
 // a block, and which headers they leave. Runs of a batch leave the same blocks as single keys.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <type_traits>
+#include <vector>
+
 #include "tests/engine/kernels/each_target.h"
 
 namespace nestline::test { namespace {

@@ -36,7 +36,7 @@ std::string first_error(int bits, std::uint64_t seed, std::uint64_t ticks) {
   std::uint64_t next = 0;
   std::deque<std::uint64_t> recent;
   const auto insert = [&](std::uint64_t key) {
-    const auto life = static_cast<unsigned>(1 + random() % ExpiringFilter::kMaxLife);
+    const auto life = static_cast<unsigned>(1 + random() % ExpiringFilter::kMaxTtlTicks);
     const Outcome outcome = filter.insert(key, life).outcome;
     if (outcome != Outcome::full) {
       const bool possible =

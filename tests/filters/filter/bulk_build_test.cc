@@ -3,9 +3,22 @@
 // block.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
+#include <memory_resource>
+#include <new>
+#include <numeric>
+#include <random>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "tests/engine/kernels/each_target.h"
@@ -186,8 +199,8 @@ void expect_told(Filter filter, const std::vector<Hash>& hashes,
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (outcomes[i] == Outcome::stored) {
       ASSERT_TRUE(filter.may_contain(hashes[i]));
-    } else if (outcomes[i] == Outcome::copies) {
-      ASSERT_EQ(filter.insert(hashes[i]).outcome, Outcome::copies);
+    } else if (outcomes[i] == Outcome::too_many_copies) {
+      ASSERT_EQ(filter.insert(hashes[i]).outcome, Outcome::too_many_copies);
     } else {
       ASSERT_EQ(outcomes[i], Outcome::full);
     }
