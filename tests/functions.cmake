@@ -17,6 +17,25 @@ function(nestline_leave_out_cases name sanitizers)
   endforeach()
 endfunction()
 
+# nestline_leave_out_sources(NAME SANITIZERS [SOURCE...]): the same for sources of the program, or, without any, for all
+# of it: compiling them with sanitizers takes longest. They reach no memory in ways of their own, so that other builds
+# find what they would; a comment beside the call says which.
+function(nestline_leave_out_sources name sanitizers)
+  set(built "${NESTLINE_SANITIZE}")
+  if(NESTLINE_FUZZ)
+    set(built fuzz)
+  endif()
+  foreach(sanitizer ${sanitizers})
+    if(built MATCHES "${sanitizer}")
+      if(ARGN)
+        set(${name}_sources_left_out ${${name}_sources_left_out} ${ARGN} PARENT_SCOPE)
+      else()
+        set(${name}_is_left_out ON PARENT_SCOPE)
+      endif()
+    endif()
+  endforeach()
+endfunction()
+
 # nestline_test(NAME LIBRARY LABEL [SOURCE...]): the GoogleTest program NAME of these sources, or of NAME.cc. They
 # are compiled together, since most of the time goes into headers, and into what GoogleTest's templates become.
 # Tests that use more than the public headers link nestline_inside. The preset fuzz has neither those of threads, for
@@ -26,10 +45,14 @@ function(nestline_test name library label)
   if(NESTLINE_FUZZ AND label MATCHES "^(threads|slow)$")
     return()
   endif()
+  if(${name}_is_left_out)
+    return()
+  endif()
   set(sources ${ARGN})
   if(NOT sources)
     set(sources ${name}.cc)
   endif()
+  list(REMOVE_ITEM sources "" ${${name}_sources_left_out})
   add_executable(${name} ${sources})
   set_target_properties(${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR})

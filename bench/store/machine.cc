@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <ctime>
 #include <fstream>
+#include <ios>
 #include <sstream>
 #include <stdexcept>
 #include <thread>

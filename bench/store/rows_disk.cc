@@ -1,6 +1,14 @@
 // Rows of the disk: questions whose answers are not in the page cache, and the room that erased and
 // overwritten records leave behind.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "bench/store/session.h"
 #include "bench/store/workload.h"

@@ -2,6 +2,15 @@
 // fraction of a second, so that what else happens on the machine happens to all. Times are those
 // of the thread on its processor: what other programs take does not count.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "bench/store/session.h"
 #include "bench/store/workload.h"

@@ -1,8 +1,12 @@
 #include "bench/store/session.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdio>
 #include <fstream>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
 
 #include "bench/store/workload.h"
 

@@ -3,6 +3,7 @@
 #ifndef NESTLINE_BENCH_STORE_SESSION_H_
 #define NESTLINE_BENCH_STORE_SESSION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>

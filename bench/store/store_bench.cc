@@ -7,10 +7,15 @@
 // Rows: get, open, threads, each, kill, cold, churn; put is a part of what comes first. DIR should
 // be on the disk to be measured; about 12 GiB for ten million records and all systems. --keep
 // leaves the databases there, and the next run does not make them again.
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/store/session.h"
 

@@ -5,10 +5,12 @@
 #include <hwy/targets.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <fstream>
 #include <string>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/kernels/targets.h"
 
 namespace nestline::bench {
@@ -40,7 +42,7 @@ std::string page_size() {
 
 void add_context() {
   benchmark::AddCustomContext("cpu", cpu());
-  benchmark::AddCustomContext("target", hwy::TargetName(kernels_for(8).target));
+  benchmark::AddCustomContext("target", hwy::TargetName(engine_for(8).target));
   benchmark::AddCustomContext("page_size", page_size());
   benchmark::AddCustomContext("commit", NESTLINE_COMMIT);
   benchmark::AddCustomContext("compiler", NESTLINE_COMPILER);

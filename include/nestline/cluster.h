@@ -130,10 +130,12 @@ class NESTLINE_EXPORT ClusterFilter {
   ClusterFilter& operator=(ClusterFilter&& other) noexcept;
   ~ClusterFilter();
   /// Adds one copy of each key. Returns how many were added. With `outcomes`, the keys that were
-  /// not are looked up: `copies` for those found, `full` for the others, whose parts have no room.
-  /// After an error with Effect::unknown some may have been added: insert_unique is safe to repeat.
+  /// not are looked up: `too_many_copies` for those found, `full` for the others, whose parts have
+  /// no room. After an error with Effect::unknown some may have been added: insert_unique is safe
+  /// to repeat.
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {});
-  /// Adds each key unless it seems to be there. The same with `present` in place of `copies`.
+  /// Adds each key unless it seems to be there. The same with `present` in place of
+  /// `too_many_copies`.
   [[nodiscard]] std::size_t insert_unique(KeySpan keys, std::span<Outcome> outcomes = {});
   /// out[i] is 1 if keys[i] may be in it, 0 if it certainly is not. Returns how many may be.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out);

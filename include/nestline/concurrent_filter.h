@@ -25,6 +25,7 @@
 #include "nestline/filter.h"
 #include "nestline/internal/answers.h"
 #include "nestline/internal/inline_lookup.h"
+#include "nestline/internal/memory_resource.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 

@@ -30,7 +30,9 @@
 #include "nestline/filter.h"
 #include "nestline/internal/answers.h"
 #include "nestline/internal/home.h"
+#include "nestline/internal/memory_resource.h"
 #include "nestline/internal/owned_state.h"
+#include "nestline/internal/renamed.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"
 
@@ -49,9 +51,11 @@ struct ExpiringOptions {
   /// Fingerprint width, 8 or 12 bits; 0: the width that meets `fpr`. With 4 bits of life beside
   /// each fingerprint, and their marks, that is 16.3 and 21.7 bits a key at a load of 0.8.
   int bits = 0;
-  /// Ticks that a key lives at least, 1 to 14. More ticks cost nothing and make the end of a life
-  /// more exact: a key lives between `life` and `life + 1` ticks.
-  unsigned life = 14;
+  /// Ticks that a key lives at least, its time to live, 1 to 14. More ticks cost nothing and make
+  /// the end of a life more exact: a key lives between `ttl_ticks` and `ttl_ticks + 1` ticks.
+  unsigned ttl_ticks = 14;
+  internal::Renamed<unsigned> life =
+      {};  ///< Deprecated: ttl_ticks, in version 0.2. It counts if given.
   /// How full the filter is at its capacity, 0.5 to 0.95. At 0.9 it takes an eighth less memory,
   /// and inserts of new keys take twice the time.
   double load = 0.8;
@@ -62,17 +66,17 @@ struct ExpiringOptions {
 
 /// A set of keys that forgets each of them after its life.
 ///
-/// A key that is inserted at tick t with life n is found until now() is t + n + 1; a later insert
-/// of it can only put that off. An absent key is found with the probability expected_fpr(). Such a
-/// false positive of insert renews the key that looks the same.
+/// A key that is inserted at tick t with n ticks to live is found until now() is t + n + 1; a later
+/// insert of it can only put that off. An absent key is found with the probability expected_fpr().
+/// Such a false positive of insert renews the key that looks the same.
 ///
 /// Thread safety: as ConcurrentFilter's, with its promises about threads and memory, signals,
 /// cancellation, fork() and calls inside a section: insert and sweep end the program where they
 /// would have to wait.
 ///
-/// Order: each insert, may_contain, left and advance(1) is linearizable. A batch is many single
-/// operations. clear, and an advance by more than 14 ticks, which empties the filter, are not at
-/// one instant: lookups meanwhile find some keys and miss others.
+/// Order: each insert, may_contain, remaining_ticks and advance(1) is linearizable. A batch is many
+/// single operations. clear, and an advance by more than 14 ticks, which empties the filter, are
+/// not at one instant: lookups meanwhile find some keys and miss others.
 ///
 /// Progress: lookups take no lock unless writers keep changing the blocks that they read. Inserts
 /// never wait for a sweep or for advance().
@@ -84,7 +88,8 @@ class NESTLINE_EXPORT ExpiringFilter {
  public:
   struct State;  // private to the library
 
-  static constexpr unsigned kMaxLife = 14;  ///< The longest life, in ticks.
+  static constexpr unsigned kMaxTtlTicks = 14;  ///< The longest time to live, in ticks.
+  [[deprecated("kMaxTtlTicks")]] static constexpr unsigned kMaxLife = kMaxTtlTicks;
   /// An empty filter at tick 0. Throws as Filter's constructor does.
   explicit ExpiringFilter(const ExpiringOptions& options);
   ExpiringFilter(ExpiringFilter&& other) noexcept;
@@ -95,15 +100,15 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// As ConcurrentFilter's, with the same tick. Writers wait while it is copied. O(memory).
   [[nodiscard]] ExpiringFilter snapshot() const;
 
-  /// Makes the key live for the rest of this tick and the filter's life, or `life` ticks, 1 to
-  /// life() (else the nearest of these). `stored`: it was not there. `present`: it was, and dies at
-  /// the later one of its two deaths. `full`: no room; nothing changed for any key. Of several
-  /// threads with one new key, one gets `stored`.
+  /// Makes the key live for the rest of this tick and the filter's ttl_ticks() more, or `ttl_ticks`
+  /// more, 1 to ttl_ticks() (else the nearest of these). `stored`: it was not there. `present`: it
+  /// was, and dies at the later one of its two deaths. `full`: no room; nothing changed for any
+  /// key. Of several threads with one new key, one gets `stored`.
   [[nodiscard]] NESTLINE_HERE Inserted insert(Key key) noexcept {
-    return insert_one(hash_of_(key), kMaxLife);
+    return insert_one(hash_of_(key), kMaxTtlTicks);
   }
-  [[nodiscard]] NESTLINE_HERE Inserted insert(Key key, unsigned life) noexcept {
-    return insert_one(hash_of_(key), life);
+  [[nodiscard]] NESTLINE_HERE Inserted insert(Key key, unsigned ttl_ticks) noexcept {
+    return insert_one(hash_of_(key), ttl_ticks);
   }
 
   /// Whether the key may be there and alive.
@@ -115,20 +120,29 @@ class NESTLINE_EXPORT ExpiringFilter {
   [[nodiscard]] ConcurrentReader reader() const noexcept;
   /// For how many more ticks it lives at least: it is still found when now() has moved on by so
   /// many. 0: it is not there, or this is its last tick.
-  [[nodiscard]] NESTLINE_HERE unsigned left(Key key) const noexcept {
-    return left_one(hash_of_(key));
+  [[nodiscard]] NESTLINE_HERE unsigned remaining_ticks(Key key) const noexcept {
+    return remaining_ticks_one(hash_of_(key));
   }
-  /// left for every key: ticks[i] for key i. Throws std::invalid_argument when the lengths differ.
-  void left(KeySpan keys, std::span<std::uint8_t> ticks) const;
+  /// The same for every key: ticks[i] for key i. Throws std::invalid_argument when the lengths
+  /// differ.
+  void remaining_ticks(KeySpan keys, std::span<std::uint8_t> ticks) const;
+  [[deprecated("remaining_ticks")]] [[nodiscard]] NESTLINE_HERE unsigned left(
+      Key key) const noexcept {
+    return remaining_ticks(key);
+  }
+  [[deprecated("remaining_ticks")]] NESTLINE_HERE void left(KeySpan keys,
+                                                            std::span<std::uint8_t> ticks) const {
+    remaining_ticks(keys, ticks);
+  }
   [[nodiscard]] Hash prepare(Key key) const noexcept;  ///< As Filter's.
 
-  /// As ConcurrentFilter's, for the filter's life or `life` ticks.
+  /// As ConcurrentFilter's, for ttl_ticks() or `ttl_ticks` ticks.
   [[nodiscard]] NESTLINE_HERE std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {}) {
-    return insert_all(keys, kMaxLife, outcomes);
+    return insert_all(keys, kMaxTtlTicks, outcomes);
   }
-  [[nodiscard]] NESTLINE_HERE std::size_t insert(KeySpan keys, unsigned life,
+  [[nodiscard]] NESTLINE_HERE std::size_t insert(KeySpan keys, unsigned ttl_ticks,
                                                  std::span<Outcome> outcomes = {}) {
-    return insert_all(keys, life, outcomes);
+    return insert_all(keys, ttl_ticks, outcomes);
   }
 
   // Batches of lookups, as Filter's.
@@ -160,8 +174,11 @@ class NESTLINE_EXPORT ExpiringFilter {
   /// Removes all; time stays. Writers wait. O(memory). Throws std::logic_error inside a section.
   void clear();
   [[nodiscard]] std::uint64_t capacity() const noexcept;  ///< Keys that may be alive at once.
-  [[nodiscard]] unsigned life() const noexcept;           ///< The life that insert gives.
-  [[nodiscard]] int bits() const noexcept;                ///< Fingerprint width: 8 or 12.
+  [[nodiscard]] unsigned ttl_ticks() const noexcept;      ///< Ticks that insert gives a key.
+  [[deprecated("ttl_ticks")]] [[nodiscard]] NESTLINE_HERE unsigned life() const noexcept {
+    return ttl_ticks();
+  }
+  [[nodiscard]] int bits() const noexcept;  ///< Fingerprint width: 8 or 12.
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;
   /// The false-positive rate at the present size.
@@ -178,10 +195,10 @@ class NESTLINE_EXPORT ExpiringFilter {
   explicit ExpiringFilter(Owner state) noexcept
       : state_(std::move(state)), hash_of_(hasher(*state_)) {}
 
-  Inserted insert_one(Hash key, unsigned life) noexcept;
+  Inserted insert_one(Hash key, unsigned ttl_ticks) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
-  [[nodiscard]] unsigned left_one(Hash key) const noexcept;
-  std::size_t insert_all(KeySpan keys, unsigned life, std::span<Outcome> outcomes);
+  [[nodiscard]] unsigned remaining_ticks_one(Hash key) const noexcept;
+  std::size_t insert_all(KeySpan keys, unsigned ttl_ticks, std::span<Outcome> outcomes);
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   static internal::KeyHasher hasher(const State& state) noexcept;
   internal::OwnedState<State> state_;
@@ -228,12 +245,19 @@ class NESTLINE_EXPORT MappedExpiringFilter {
     return look_up(keys, {positions, selection});
   }
   [[nodiscard]] Hash prepare(Key key) const noexcept;
-  /// As ExpiringFilter's; the longest life where a section is damaged.
-  [[nodiscard]] unsigned left(Key key) const noexcept;
+  /// As ExpiringFilter's; kMaxTtlTicks where a section is damaged.
+  [[nodiscard]] unsigned remaining_ticks(Key key) const noexcept;
+  [[deprecated("remaining_ticks")]] [[nodiscard]] NESTLINE_HERE unsigned left(
+      Key key) const noexcept {
+    return remaining_ticks(key);
+  }
   [[nodiscard]] std::uint64_t now() const noexcept;
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
-  [[nodiscard]] unsigned life() const noexcept;
+  [[nodiscard]] unsigned ttl_ticks() const noexcept;
+  [[deprecated("ttl_ticks")]] [[nodiscard]] NESTLINE_HERE unsigned life() const noexcept {
+    return ttl_ticks();
+  }
   [[nodiscard]] int bits() const noexcept;
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;
@@ -249,13 +273,15 @@ class NESTLINE_EXPORT MappedExpiringFilter {
 };
 
 /// Moves an ExpiringFilter's time on by the clock, so that its keys live at least `window` and at
-/// most a tick longer. A tick is window / life(), rounded up to nanoseconds. A key that is inserted
-/// while the filter is behind the clock lives shorter by that, so call catch_up before inserts.
+/// most a tick longer. A tick is window / ttl_ticks(), rounded up to nanoseconds. A key that is
+/// inserted while the filter is behind the clock lives shorter by that, so call catch_up before
+/// inserts.
 ///
 /// catch_up is safe in any thread. The filter must outlive the clock and not be moved meanwhile.
 class NESTLINE_EXPORT ExpiringClock {
  public:
-  /// Begins now, at the filter's tick. Throws std::invalid_argument for a window below life() ns.
+  /// Begins now, at the filter's tick. Throws std::invalid_argument for a window below
+  /// ttl_ticks() ns.
   ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window);
   /// Advances the filter to the tick of `now`, if that is later. Where no tick has passed, it costs
   /// the reading of the clock. Throws std::logic_error inside a section when one has.

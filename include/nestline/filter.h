@@ -81,9 +81,9 @@ struct Options {
 [[nodiscard]] NESTLINE_EXPORT std::uint64_t capacity_for(std::uint64_t bytes, double fpr);
 
 /// Which copies a merge must take. Some find no place however large the filter is, because their
-/// key has the most copies already (Outcome::copies); others would after growth, because their key
-/// has k - 1 copies at least and other keys hold the rest of its slots. What is left out is found
-/// by lookups all the same, as after build.
+/// key has the most copies already (Outcome::too_many_copies); others would after growth, because
+/// their key has k - 1 copies at least and other keys hold the rest of its slots. What is left out
+/// is found by lookups all the same, as after build.
 enum class Copies : std::uint8_t {
   all,       ///< All, or nothing is merged.
   most,      ///< All but those of keys that have the most copies already, or one less.
@@ -116,9 +116,9 @@ class NESTLINE_EXPORT Filter {
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
   /// and so does a key that finds no room. Copies that are not stored do not count: where there are
   /// so many that fewer doublings are enough, it is built a second time. Of equal keys, those for
-  /// which there is no slot are not stored, as by insert: Outcome::copies where copies have all
-  /// slots of the key, else Outcome::full. may_contain is true for them all the same. size()
-  /// returns how many were stored.
+  /// which there is no slot are not stored, as by insert: Outcome::too_many_copies where copies
+  /// have all slots of the key, else Outcome::full. may_contain is true for them all the same.
+  /// size() returns how many were stored.
   ///
   /// Takes about 2.5 bytes a key and 9 bytes a block beside the filter while it runs.
   /// O(keys + blocks). Throws std::length_error when a key finds no room and would be missed,
@@ -140,7 +140,7 @@ class NESTLINE_EXPORT Filter {
   // Single keys. A key is an integer of any width, a byte string or a Hash: see Key.
 
   /// Stores one copy of `key`. A second copy of a key is a second entry, up to twice k copies.
-  /// On Outcome::full or Outcome::copies the filter is unchanged, as Outcome documents.
+  /// On Outcome::full or Outcome::too_many_copies the filter is unchanged, as Outcome documents.
   [[nodiscard]] NESTLINE_HERE Inserted insert(Key key) noexcept {
     return insert_one(hash_of_(key));
   }
@@ -152,7 +152,8 @@ class NESTLINE_EXPORT Filter {
   }
 
   /// Replaces one copy of `old_key`, which must have been inserted, by `new_key`, which is stored
-  /// also when no copy of `old_key` is found. On Outcome::full or Outcome::copies `old_key` stays.
+  /// also when no copy of `old_key` is found. On Outcome::full or Outcome::too_many_copies
+  /// `old_key` stays.
   [[nodiscard]] NESTLINE_HERE Inserted update(Key old_key, Key new_key) noexcept {
     return update_one(hash_of_(old_key), hash_of_(new_key));
   }

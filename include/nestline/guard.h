@@ -300,7 +300,7 @@ class Guard {
     for (;;) {
       const Inserted again = filter_.insert(hash);
       if (again) return;
-      if (again.outcome == Outcome::copies || !grows()) break;
+      if (again.outcome == Outcome::too_many_copies || !grows()) break;
     }
     if (listed_.size() < kMaxListed) {
       listed_.insert(hash.value);

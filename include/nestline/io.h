@@ -27,6 +27,7 @@
 #include "nestline/export.h"
 #include "nestline/filter.h"
 #include "nestline/format_error.h"
+#include "nestline/internal/memory_resource.h"
 #include "nestline/mapped_filter.h"
 
 namespace nestline { inline namespace v0_3 {

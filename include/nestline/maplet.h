@@ -26,6 +26,7 @@
 
 #include "nestline/export.h"
 #include "nestline/filter.h"
+#include "nestline/internal/memory_resource.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"
@@ -71,9 +72,9 @@ class NESTLINE_EXPORT Maplet {
   static Maplet load(const Input& from, std::pmr::memory_resource* memory = nullptr);
 
   /// Adds a pair, as often as it is inserted. `full`: there is no room, and the maplet can or may
-  /// not grow; `copies`: there are 16 pairs of keys that look like this one. The pair was not added
-  /// then. The value must be at most kMaxValue: higher bits are cut off. Expected O(1), and a pass
-  /// over the memory when the maplet grows. Does not throw.
+  /// not grow; `too_many_copies`: there are 16 pairs of keys that look like this one. The pair was
+  /// not added then. The value must be at most kMaxValue: higher bits are cut off. Expected O(1),
+  /// and a pass over the memory when the maplet grows. Does not throw.
   [[nodiscard]] Inserted insert(Key key, std::uint64_t value) noexcept;
 
   /// Puts the candidates for `key`, all its values and seldom another, to the front of `values`,

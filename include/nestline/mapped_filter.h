@@ -14,6 +14,7 @@
 #include "nestline/format_error.h"
 #include "nestline/internal/answers.h"
 #include "nestline/internal/home.h"
+#include "nestline/internal/memory_resource.h"
 #include "nestline/internal/owned_state.h"
 #include "nestline/keys.h"
 

@@ -88,7 +88,9 @@ typedef enum nestline_outcome {
   NESTLINE_PRESENT = 2,  ///< insert_unique: may_contain was true, nothing was stored. Of a filter
                          ///< whose keys expire: the key was there and lives longer now.
   NESTLINE_FULL = 3,     ///< No room can be made.
-  NESTLINE_COPIES = 4    ///< As many copies as the filter can hold of this key are in it already.
+  /// As many copies as the filter can hold of this key are in it already.
+  NESTLINE_TOO_MANY_COPIES = 4,
+  NESTLINE_COPIES = NESTLINE_TOO_MANY_COPIES  ///< Deprecated: its name in version 0.2.
 } nestline_outcome;
 
 /// Which copies nestline_merge must take; see Copies in filter.h.
@@ -175,12 +177,12 @@ bool nestline_register_thread(const char** error);
 /// An empty filter in memory.
 nestline_filter* nestline_create(const nestline_options* options, const char** error);
 /// A filter in memory of all the keys, equal ones being copies: what inserting them into an empty
-/// filter gives, in a fraction of the time. `outcomes`, a nestline_outcome for each key: stored, or
-/// copies or full; when the call fails, they have no meaning. If it is NULL, a key that finds no
-/// room and would be missed makes the call fail. Of equal keys, those beyond the most copies are
-/// not stored; lookups find them all the same. nestline_size returns how many were stored. Takes
-/// about 2.5 bytes a key and 9 bytes a block beside the filter while it runs; keys that are bytes
-/// take 16 bytes a key more. O(keys + blocks).
+/// filter gives, in a fraction of the time. `outcomes`, a nestline_outcome for each key:
+/// stored, full or too many copies; when the call fails, they have no meaning. If it is NULL, a key
+/// that finds no room and would be missed makes the call fail. Of equal keys, those beyond the most
+/// copies are not stored; lookups find them all the same. nestline_size returns how many were
+/// stored. Takes about 2.5 bytes a key and 9 bytes a block beside the filter while it runs; keys
+/// that are bytes take 16 bytes a key more. O(keys + blocks).
 nestline_filter* nestline_build(const nestline_options* options, nestline_keys keys,
                                 uint8_t* outcomes, const char** error);
 /// A copy in memory, at one instant. That of a mapped filter is checked first. O(memory).

@@ -39,11 +39,16 @@ typedef struct nestline_expiring_options {
   double fpr;          ///< Wanted false-positive rate; 0: 0.02, or what `bits` has.
   double load;         ///< How full it is at its capacity, 0.5 to 0.95; 0: 0.8.
   int bits;            ///< Fingerprint width: 8 or 12; 0: the one that suits fpr.
-  unsigned life;       ///< Ticks that a key lives at least, 1 to 14; 0: 14.
+  __extension__ union {
+    unsigned ttl_ticks;  ///< Ticks that a key lives at least, 1 to 14; 0: 14.
+    unsigned life;       ///< Deprecated: its name in version 0.2.
+  };
 } nestline_expiring_options;
 
-#define NESTLINE_EXPIRING_OPTIONS_INIT \
-  { sizeof(nestline_expiring_options), 0, 0, 0.0, 0.0, 0, 0 }
+#define NESTLINE_EXPIRING_OPTIONS_INIT                          \
+  {                                                             \
+    sizeof(nestline_expiring_options), 0, 0, 0.0, 0.0, 0, { 0 } \
+  }
 
 /// An empty filter at tick 0. Functions that return a filter return NULL when they fail.
 nestline_filter* nestline_expiring_create(const nestline_expiring_options* options,
@@ -62,10 +67,11 @@ bool nestline_expiring_advance(nestline_filter* filter, uint64_t ticks, const ch
 bool nestline_expiring_sweep(nestline_filter* filter, size_t blocks, const char** error);
 /// The tick; 0 for any other filter.
 uint64_t nestline_expiring_now(const nestline_filter* filter);
-/// The life that an insert gives, in ticks; 0 for any other filter.
-unsigned nestline_expiring_life(const nestline_filter* filter);
+/// Ticks that an insert gives a key to live; 0 for any other filter.
+unsigned nestline_expiring_ttl_ticks(const nestline_filter* filter);
 
-/// Moves a filter's time on by the clock: keys live a window and up to a tick, window / life, more.
+/// Moves a filter's time on by the clock: keys live a window and up to a tick more, which is
+/// window / ttl_ticks.
 typedef struct nestline_expiring_clock nestline_expiring_clock;
 /// A clock that begins now, at the filter's present tick; `window` in nanoseconds. The filter must
 /// be freed after it. NULL when it fails.
@@ -81,28 +87,36 @@ uint64_t nestline_expiring_clock_tick(const nestline_expiring_clock* clock);
 
 // Keys.
 
-/// Inserts with a life of its own, from 1 tick to the filter's life; what is outside of that is
-/// taken as the nearest of these. A key that is there dies at the later one of its two deaths.
+/// Inserts with a life of its own, from 1 tick to the filter's ttl_ticks; what is outside of that
+/// is taken as the nearest of these. A key that is there dies at the later one of its two deaths.
 bool nestline_expiring_insert_for_bytes(nestline_filter* filter, const void* key, size_t size,
-                                        unsigned life, const char** error);
+                                        unsigned ttl_ticks, const char** error);
 bool nestline_expiring_insert_for_u64(nestline_filter* filter, uint64_t key, unsigned life,
                                       const char** error);
 bool nestline_expiring_insert_for_hash(nestline_filter* filter, uint64_t hash, unsigned life,
                                        const char** error);
 /// The same for many keys, as nestline_insert_batch.
 uint64_t nestline_expiring_insert_for_batch(nestline_filter* filter, nestline_keys keys,
-                                            unsigned life, uint8_t* outcomes, const char** error);
+                                            unsigned ttl_ticks, uint8_t* outcomes,
+                                            const char** error);
 /// For how many more ticks the key lives at least; 0: it is not there, or this is its last tick.
 /// NESTLINE_NO_COUNT when it fails.
-uint64_t nestline_expiring_left_bytes(const nestline_filter* filter, const void* key, size_t size,
-                                      const char** error);
-uint64_t nestline_expiring_left_u64(const nestline_filter* filter, uint64_t key,
-                                    const char** error);
-uint64_t nestline_expiring_left_hash(const nestline_filter* filter, uint64_t hash,
-                                     const char** error);
+uint64_t nestline_expiring_remaining_ticks_bytes(const nestline_filter* filter, const void* key,
+                                                 size_t size, const char** error);
+uint64_t nestline_expiring_remaining_ticks_u64(const nestline_filter* filter, uint64_t key,
+                                               const char** error);
+uint64_t nestline_expiring_remaining_ticks_hash(const nestline_filter* filter, uint64_t hash,
+                                                const char** error);
 /// The same for each of many keys. False when the arguments are wrong.
-bool nestline_expiring_left_batch(const nestline_filter* filter, nestline_keys keys, uint8_t* ticks,
-                                  const char** error);
+bool nestline_expiring_remaining_ticks_batch(const nestline_filter* filter, nestline_keys keys,
+                                             uint8_t* ticks, const char** error);
+
+// Deprecated: the names of version 0.2.
+#define nestline_expiring_life nestline_expiring_ttl_ticks
+#define nestline_expiring_left_bytes nestline_expiring_remaining_ticks_bytes
+#define nestline_expiring_left_u64 nestline_expiring_remaining_ticks_u64
+#define nestline_expiring_left_hash nestline_expiring_remaining_ticks_hash
+#define nestline_expiring_left_batch nestline_expiring_remaining_ticks_batch
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -52,7 +52,12 @@ typedef struct nestline_store_counts {
   size_t struct_size;  ///< Set it to sizeof(nestline_store_counts) before the call.
   uint64_t records, live_bytes, dead_bytes, segments;
   uint64_t index_bytes, index_slots, overflow_keys;
-  uint64_t reads, false_reads, questions, found, syncs;
+  uint64_t reads, false_reads;
+  __extension__ union {
+    uint64_t lookups;
+    uint64_t questions;  ///< Deprecated: its name in version 0.2.
+  };
+  uint64_t found, syncs;
   uint64_t replayed_records, cut_bytes, cut_records, index_doublings_left;
   char back_end[16];  ///< "preadv": how cold records are read.
 } nestline_store_counts;

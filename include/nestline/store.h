@@ -25,6 +25,7 @@
 
 #include "nestline/export.h"
 #include "nestline/internal/owned_state.h"
+#include "nestline/internal/renamed.h"
 #include "nestline/outcome.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -74,9 +75,10 @@ struct StoreStats {
   std::uint64_t overflow_keys = 0;  ///< Kept apart, since too many keys look like them.
   std::uint64_t reads = 0;          ///< Records that lookups read, since opening.
   std::uint64_t false_reads = 0;    ///< Those of them that were another key's.
-  std::uint64_t questions = 0;      ///< Keys that were looked up.
-  std::uint64_t found = 0;          ///< Those of them that were there.
-  std::uint64_t syncs = 0;          ///< fdatasync calls on the log.
+  std::uint64_t lookups = 0;        ///< Keys that were looked up.
+  internal::Renamed<std::uint64_t> questions = {};  ///< Deprecated: lookups, in version 0.2.
+  std::uint64_t found = 0;                          ///< Those of them that were there.
+  std::uint64_t syncs = 0;                          ///< fdatasync calls on the log.
   std::uint64_t replayed_records = 0;  ///< Read from the log by opening, after the checkpoint.
   std::uint64_t cut_bytes = 0;         ///< Of a torn end of the log, cut by opening.
   /// Readable changes behind that end's first bad byte, and those before it of the same batch.

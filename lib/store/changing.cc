@@ -2,7 +2,19 @@
 // finds nothing to change waits for the disk too: what it saw may not be there yet. What can fail
 // comes before the record is in the log, except syncing: the checks, finding the key, and memory
 // for the index. So a change that throws has not been made.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/manifests.h"

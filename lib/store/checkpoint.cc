@@ -1,5 +1,17 @@
 #include "lib/store/checkpoint.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
 #include "lib/store/digest.h"
 #include "lib/store/test_switches.h"
 

@@ -4,6 +4,14 @@
 #ifndef NESTLINE_LIB_STORE_CHECKPOINT_H_
 #define NESTLINE_LIB_STORE_CHECKPOINT_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/store/disk.h"
 #include "lib/store/log_format.h"
 #include "nestline/maplet.h"

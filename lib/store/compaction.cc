@@ -9,6 +9,19 @@
 //   4. The file goes after the next checkpoint, so that none points to a missing file. When a copy
 //      finds no room, the checkpoint comes at once, or the old one goes. So one file's room is
 //      enough for any number of files; one that needs more waits for those that need less.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <system_error>
+#include <utility>
+#include <vector>
+
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"

@@ -5,6 +5,9 @@
 #define NESTLINE_LIB_STORE_COUNTERS_H_
 
 #include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 
 #include "lib/filters/concurrent/thread_number.h"
 #include "nestline/internal/home.h"

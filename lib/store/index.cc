@@ -1,6 +1,10 @@
 #include "lib/store/index.h"
 
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <utility>
+#include <vector>
 
 namespace nestline { inline namespace v0_3 {
 namespace {

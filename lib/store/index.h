@@ -6,9 +6,14 @@
 #define NESTLINE_LIB_STORE_INDEX_H_
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <shared_mutex>
+#include <utility>
+#include <vector>
 
 #include "nestline/maplet.h"
 

@@ -1,5 +1,21 @@
 #include "lib/store/log.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
 #include "lib/store/checkpoint.h"
 #include "lib/store/test_switches.h"
 

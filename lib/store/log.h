@@ -1,16 +1,28 @@
-// The end of the log, where records are appended. The caller holds the writer's mutex. A segment
+// The tail of the log, where records are appended. The caller holds the writer's mutex. A segment
 // without room for the next record is sealed: it gets a seal and is cut and synced. The next one's
 // header, list and name are synced first. So a record proves all segments before it.
 //
-// Puts leave some of the disk's room to erases, and these to compaction, so that a full disk can be
-// emptied: as much as two of the largest files, and one of the smallest. So files have at most a
-// sixteenth of the disk. Without it, erases and compaction get the checkpoint's room. When an
-// append fails, what it may have written is cut off, and the cut synced, so that it cannot turn up
-// behind later records. If the disk refuses, the store can only be read from then on.
+// A full disk can be emptied, because each kind of append leaves room free (kept_by):
+//   puts          2 x the largest file, for erases and compaction
+//   erases        what it takes to compact the file that needs least, for compaction
+//   compaction    nothing
+// Files have at most a sixteenth of the disk, so that these reserves stay small. An erase or a
+// compaction that finds no room all the same deletes the checkpoint and uses its room.
+//
+// When an append fails, what it may have written is cut off, and the cut synced, so that it cannot
+// turn up behind later records. If the disk refuses that, the store can only be read from then on.
 #ifndef NESTLINE_LIB_STORE_LOG_H_
 #define NESTLINE_LIB_STORE_LOG_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/store/sync_queue.h"
 
@@ -35,8 +47,8 @@ inline constexpr std::uint64_t kPrefaultStep = std::uint64_t{2} << 20;
 
 class Log {
  public:
-  // What is appended. Changes leave to upkeep, which is opening and compaction, the last
-  // kSpareFiles slots and their files till some are free. Each leaves disk room to those behind it.
+  // What is appended. Upkeep is opening and compaction. Each leaves disk room to those after it in
+  // this list, and changes and erases leave the last kSpareFiles slots for files to upkeep.
   enum class AppendPriority : std::uint8_t { change, erase, upkeep };
 
   Log(Disk& disk, SegmentTable& table, SyncQueue& syncs, std::uint64_t store_id,

@@ -1,3 +1,8 @@
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <string>
+
 #include "lib/store/log.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <system_error>
 
 #include "lib/store/digest.h"
 

@@ -6,8 +6,10 @@
 #ifndef NESTLINE_LIB_STORE_LOG_FORMAT_H_
 #define NESTLINE_LIB_STORE_LOG_FORMAT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>

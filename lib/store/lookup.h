@@ -2,7 +2,18 @@
 #ifndef NESTLINE_LIB_STORE_LOOKUP_H_
 #define NESTLINE_LIB_STORE_LOOKUP_H_
 
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "lib/store/index.h"
 #include "lib/store/segment_reader.h"

@@ -3,6 +3,8 @@
 #define NESTLINE_LIB_STORE_MANIFESTS_H_
 
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "nestline/store.h"
 

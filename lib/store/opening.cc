@@ -1,5 +1,17 @@
 // Opening, following the log, and closing; the folder: whether it is a store, and who may write.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <mutex>
 #include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"

@@ -1,5 +1,17 @@
 // Lookups of one key and of many, iteration, and statistics. Of many keys, a chunk is looked up as
 // a batch, and records while later ones are on their way.
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/manifests.h"
 #include "lib/store/state.h"
@@ -193,7 +205,8 @@ StoreStats Store::State::stats() const {
     }
   }
   const Counters::Sums sums = counters_.sums();
-  stats.questions = sums.found + sums.missing;
+  stats.lookups = sums.found + sums.missing;
+  stats.questions.set(stats.lookups);
   stats.found = sums.found;
   stats.false_reads = sums.false_reads;
   stats.reads = sums.found + sums.false_reads;

@@ -1,5 +1,15 @@
 #include "lib/store/recovery.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/replay.h"

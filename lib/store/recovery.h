@@ -15,6 +15,11 @@
 #ifndef NESTLINE_LIB_STORE_RECOVERY_H_
 #define NESTLINE_LIB_STORE_RECOVERY_H_
 
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
 #include "lib/store/lookup.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -39,21 +44,27 @@ struct Recovered {
   std::uint64_t cut_records = 0;  // that read well behind a torn end, also where nothing is cut
 };
 
-// What makes the index. The log alone decides what is damage; the checkpoint's position counts too.
+// What the index is made from. In both cases the log decides what is damage, together with the
+// position that the checkpoint names.
 enum class RecoverFrom : std::uint8_t { checkpoint, log };
 
-// Reads the store. Unless options.read_only, cuts off a torn end, and the caller, who has the lock,
-// syncs `newest`: also a cut that it finds done may not be on disk. Damage with the checkpoint is
-// read again without it. A store that only reads stops before a torn end, which may be being
-// written; its caller looks at damage again (a writer may work), then without the checkpoint.
+// Reads the store. What looks like damage may be the checkpoint's, so it is looked at again from
+// the log alone.
+//   - A writer (not options.read_only), whose caller has the lock, cuts off a torn tail and does
+//     that second look itself. The caller must sync `newest` then, even if nothing was cut, because
+//     an earlier process may have cut it and that cut may not be on disk.
+//   - A store that only reads stops before a torn tail, which a writer may be writing, and throws
+//     when it meets damage. The caller tries again, since a writer may be at work, and in the end
+//     with RecoverFrom::log.
 Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup,
                   RecoverFrom trust = RecoverFrom::checkpoint);
 
-// Reads on from `position` behind what `content` has of the log that another process writes. It
-// stops before a record that is not valid, which may be being written, and before a batch without
-// its end: the writer's recovery never cuts off what it took. A segment that is not listed any more
-// goes; what lived was copied. Throws StoreError for what may be damage, and std::system_error
-// (no_such_file_or_directory) for a file that was compacted away: then `content` is read anew.
+// Reads on from `position`, where `content` ends, in the log that another process writes. It stops
+// before a record that is not valid, which the writer may be writing, and before a batch without
+// its end: so the writer's recovery never cuts off what was read here. A segment that is not listed
+// any more is dropped; what lived in it has been copied. Throws StoreError for what may be damage,
+// and std::system_error (no_such_file_or_directory) for a file that was compacted away: then
+// `content` is read anew.
 Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, Content& content,
                  const LogPosition& position);
 

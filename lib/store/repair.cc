@@ -12,6 +12,16 @@
 // marks, next files, the checkpoint. From then on the store is repaired. A repair that fails, that
 // is killed, or in which the power goes, loses nothing, and the next one begins anew. Readers, and
 // opening, find the store as it was (or damaged, with some of several names), or repaired.
+#include <algorithm>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/log.h"
 #include "lib/store/recovery.h"

@@ -1,5 +1,13 @@
 #include "lib/store/replay.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace nestline { inline namespace v0_3 {
 
 void Replay::apply(const Record& record, std::uint64_t address, std::uint64_t bytes) {

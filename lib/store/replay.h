@@ -3,6 +3,12 @@
 #ifndef NESTLINE_LIB_STORE_REPLAY_H_
 #define NESTLINE_LIB_STORE_REPLAY_H_
 
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "lib/store/lookup.h"
 
 namespace nestline { inline namespace v0_3 {

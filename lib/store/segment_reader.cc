@@ -1,5 +1,17 @@
 #include "lib/store/segment_reader.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/store/digest.h"
 
 namespace nestline { inline namespace v0_3 {

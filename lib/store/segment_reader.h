@@ -11,6 +11,14 @@
 #ifndef NESTLINE_LIB_STORE_SEGMENT_READER_H_
 #define NESTLINE_LIB_STORE_SEGMENT_READER_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "lib/store/segment_table.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -1,5 +1,12 @@
 #include "lib/store/segment_table.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
 namespace nestline { inline namespace v0_3 {
 
 SegmentTable::~SegmentTable() {

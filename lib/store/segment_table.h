@@ -4,10 +4,18 @@
 #ifndef NESTLINE_LIB_STORE_SEGMENT_TABLE_H_
 #define NESTLINE_LIB_STORE_SEGMENT_TABLE_H_
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "lib/store/disk.h"
 #include "lib/store/log_format.h"

@@ -10,7 +10,20 @@
 #ifndef NESTLINE_LIB_STORE_STATE_H_
 #define NESTLINE_LIB_STORE_STATE_H_
 
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "lib/store/cold_reads.h"
 #include "lib/store/counters.h"

@@ -1,5 +1,20 @@
 #include "lib/store/survey.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
 #include "lib/store/recovery.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -128,9 +143,10 @@ Survey::File Survey::open_file(std::uint64_t number) {
   return {number, nullptr, false};
 }
 
-// Keeps files of the last list, and newer; no list behind a torn end or in a batch without an end,
-// also where the records behind it are kept: what the list leaves out may be all that there is,
-// since nothing proves that the copies before it are on disk.
+// Keeps the files that the last list names, and newer ones. A list behind a torn tail, or in a
+// batch without its end, does not count, even where records behind it are kept: nothing proves that
+// the copies which compaction made before it are on disk, so a file that it leaves out may have the
+// only ones.
 void Survey::choose_files() {
   LastList::Numbers list;
   std::uint64_t written_in = 0;

@@ -4,7 +4,13 @@
 #ifndef NESTLINE_LIB_STORE_SURVEY_H_
 #define NESTLINE_LIB_STORE_SURVEY_H_
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/replay.h"

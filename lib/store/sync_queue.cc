@@ -1,6 +1,13 @@
 #include "lib/store/sync_queue.h"
 
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
 #include <new>
+#include <optional>
+#include <utility>
 
 #include "lib/store/test_switches.h"
 

@@ -11,8 +11,15 @@
 #ifndef NESTLINE_LIB_STORE_SYNC_QUEUE_H_
 #define NESTLINE_LIB_STORE_SYNC_QUEUE_H_
 
+#include <atomic>
+#include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
 
 #include "lib/store/segment_table.h"
 

@@ -7,6 +7,10 @@
 #include <sys/statvfs.h>
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
 
 #include "lib/filters/file/sources.h"
 #include "lib/store/disk.h"

@@ -1,6 +1,19 @@
 // What the store does by itself, in two threads: one syncs the log while it grows and after an
 // interval, the other prefaults it, saves the index, compacts, and makes a new index. An error ends
 // the round only: stats() names it, and the next change that needs the disk meets it.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"

@@ -31,8 +31,9 @@ configure() {
   quietly "$cmake" -S "$1" -B "$2" -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_BUILD_TYPE=Release "${@:3}"
 }
 
-# What is compiled again for the other kind: not the kernels, which export nothing and take longest.
-again='/nestline(_filter|_parallel|_store|_store_files|_cluster)?[.]dir/(Unity/unity_[^t]|[^kU])'
+# What is compiled again for the other kind: what has an exported name, or uses one, which the linker exports only if
+# all objects mark it so. Not the engine, which takes longest: of it only the hashes are exported.
+again='/nestline(_filter|_parallel|_store|_store_files|_cluster)?[.]dir/(Unity/unity_)?(engine.place|filters|store|faces.(embed|cluster))[_/]'
 
 # write_copier FILE FOLDER AGAIN LIST: a program to run instead of a compiler in FOLDER. It copies the object file that
 # BUILD has under the same name, and compiles what AGAIN matches or what BUILD has not, which it writes to LIST,
@@ -107,7 +108,7 @@ check_alone() {
   for package in hwy TBB OpenSSL SQLite3 CLI11 nlohmann_json PkgConfig; do
     [[ " $3 " == *" $package "* ]] || hidden+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
   done
-  write_copier "$folder/copier" "$folder/build" '/nestline_command[.]dir/Unity/unity_command_cxx' "$folder/compiled"
+  write_copier "$folder/copier" "$folder/build" '/nestline_command[.]dir/Unity/unity_faces_command_cxx' "$folder/compiled"
   (
     export PKG_CONFIG_LIBDIR=$folder/pc
     configure "$source" "$folder/build" "${same[@]}" "${hidden[@]}" -DCMAKE_CXX_COMPILER_LAUNCHER="$folder/copier" \

@@ -2,11 +2,22 @@
 // errors in the background can be asked for; and where changes are refused.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <exception>
+#include <functional>
 #include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "lib/store/state.h"
 #include "nestline/concurrent_filter.h"

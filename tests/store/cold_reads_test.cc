@@ -6,9 +6,17 @@
 #include <sys/mman.h>
 #include <sys/uio.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <random>
+#include <string>
+#include <system_error>
 #include <thread>
+#include <vector>
 
 #include "lib/store/disk.h"
 #include "tests/store/limit.h"

@@ -4,6 +4,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/store/log_format.h"
 #include "lib/store/state.h"

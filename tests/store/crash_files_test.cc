@@ -2,6 +2,17 @@
 // content or its new one, whole, in the order of the changes, and nothing that was synced is lost.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "nestline/store_files.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"

@@ -2,9 +2,18 @@
 #include "tests/store/crash_history.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
 #include <exception>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"

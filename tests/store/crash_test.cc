@@ -4,8 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "lib/store/state.h"
 #include "tests/store/crash_history.h"

@@ -5,7 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <exception>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "tests/store/damages.h"
 

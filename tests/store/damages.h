@@ -4,9 +4,12 @@
 #define NESTLINE_TESTS_STORE_DAMAGES_H_
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <random>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "tests/store/damaged_files.h"
 #include "tests/store/store_model.h"

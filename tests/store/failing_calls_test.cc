@@ -8,9 +8,16 @@
 #include <sys/resource.h>
 
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <ios>
+#include <string>
+#include <system_error>
+#include <vector>
 
 #include "nestline/store.h"
 #include "tests/store/store_checks.h"

@@ -7,7 +7,17 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include "lib/store/survey.h"
 #include "tests/store/on_call.h"

@@ -2,9 +2,19 @@
 // is: then the checkpoint is believed or not, and all answers are those of the log
 // (hostile_files.h). And as changes of a right checkpoint, whose checksums are made right again: no
 // store writes that, and it may give wrong answers, but nothing worse.
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/state.h"

@@ -1,8 +1,11 @@
 // Fuzz target: any bytes as files of a store, which throws a StoreError or works (hostile_files.h).
 // The input is the bytes of the first file, and steps that make right files (log_script.h).
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <span>
 
 #include "lib/store/log_format.h"
 #include "tests/store/hostile_files.h"

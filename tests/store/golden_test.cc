@@ -1,6 +1,10 @@
 // The files of a store are the same on every processor: golden_store.h.
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <string>
+#include <string_view>
+
 #include "lib/store/survey.h"
 #include "tests/store/golden_store.h"
 

@@ -1,6 +1,9 @@
 // See hostile_files.h.
 #include "tests/store/hostile_files.h"
 
+#include <optional>
+#include <vector>
+
 #include "lib/store/state.h"
 #include "lib/store/survey.h"
 #include "tests/store/on_call.h"

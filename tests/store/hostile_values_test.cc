@@ -5,10 +5,14 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <ios>
+#include <string>
 
 #include "lib/store/log_format.h"
 #include "nestline/store.h"

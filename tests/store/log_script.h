@@ -4,11 +4,13 @@
 #ifndef NESTLINE_TESTS_STORE_LOG_SCRIPT_H_
 #define NESTLINE_TESTS_STORE_LOG_SCRIPT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/store/log_format.h"

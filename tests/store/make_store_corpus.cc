@@ -1,10 +1,18 @@
 // Writes the kept inputs of the fuzz targets of the store. The existing ones are replaced.
 //
 //   make_store_corpus FOLDER     FOLDER is tests/; fuzz/corpus/store_* below it are made
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <ios>
+#include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "lib/store/checkpoint.h"
 #include "lib/store/log_format.h"

@@ -4,6 +4,10 @@
 //   make_store_golden FOLDER NAME     FOLDER is tests/store; golden/NAME below it is made
 #include <cstdio>
 #include <exception>
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <stdexcept>
 
 #include "tests/store/golden_store.h"
 

@@ -4,8 +4,16 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <future>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 #include "lib/store/state.h"
 #include "lib/store/test_switches.h"

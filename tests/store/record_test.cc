@@ -1,6 +1,13 @@
 // Records and segments as bytes: what is written can be read, and nothing else can.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "lib/store/log_format.h"
 #include "lib/store/segment_reader.h"
 #include "tests/store/simulated_disk.h"

@@ -2,9 +2,12 @@
 // the beginning and the end of each operation. FAULT: names, if names of files are not synced.
 #include <dlfcn.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <string>
 
 #include "lib/store/test_switches.h"
 #include "tests/store/recorded_operations.h"

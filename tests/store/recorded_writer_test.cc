@@ -7,11 +7,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <map>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "tests/store/power_loss.h"
 #include "tests/store/recorded_operations.h"

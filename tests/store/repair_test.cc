@@ -6,10 +6,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <map>
+#include <memory>
 #include <random>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 #include "tests/store/damages.h"
 

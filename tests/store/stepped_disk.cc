@@ -1,8 +1,13 @@
 // See stepped_disk.h.
 #include "tests/store/stepped_disk.h"
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/store/checkpoint.h"
 

@@ -2,6 +2,7 @@
 #ifndef NESTLINE_TESTS_STORE_STORE_CHECKS_H_
 #define NESTLINE_TESTS_STORE_STORE_CHECKS_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>

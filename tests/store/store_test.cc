@@ -5,13 +5,17 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/store/limit.h"
@@ -143,6 +147,21 @@ TEST_F(StoreTest, CompactionLeavesWhatIsLive) {
   }
   EXPECT_LT(static_cast<double>(stats.dead_bytes), 0.1 * static_cast<double>(stats.live_bytes));
   EXPECT_LT(static_cast<double>(bytes), 1.2 * static_cast<double>(stats.live_bytes) + 131'072);
+}
+
+TEST_F(StoreTest, CountsLookups) {
+  Store store = Store::open(db());
+  store.put("a", "b");
+  EXPECT_TRUE(store.contains("a"));
+  EXPECT_FALSE(store.contains("b"));
+  const StoreStats stats = store.stats();
+  EXPECT_EQ(stats.lookups, 2U);
+  EXPECT_EQ(stats.found, 1U);
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+  const std::uint64_t under_its_old_name = stats.questions;
+#pragma GCC diagnostic pop
+  EXPECT_EQ(under_its_old_name, 2U);
 }
 
 TEST_F(StoreTest, ReadersFollowTheWriter) {

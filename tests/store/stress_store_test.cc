@@ -7,12 +7,21 @@
 // NESTLINE_STRESS_SECONDS says how long all tests together may take (default: 3).
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "nestline/store.h"
 #include "tests/store/on_call.h"

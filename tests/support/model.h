@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -189,7 +190,7 @@ class CheckedFilter {
       model_.insert(hash);
       ++size_;
     } else {
-      EXPECT_TRUE(outcome == Outcome::full || outcome == Outcome::copies);
+      EXPECT_TRUE(outcome == Outcome::full || outcome == Outcome::too_many_copies);
       EXPECT_EQ(block_bytes(filter_), before) << "a failed insert changed a byte";
     }
     EXPECT_EQ(filter_.size(), size_);

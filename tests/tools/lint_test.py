@@ -14,14 +14,14 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 # Every room has a header a.h.
-ROOMS = """include/nestline lib/engine/place lib/engine/kernels lib/engine/table lib/filters/filter lib/filters/concurrent lib/filters/parallel lib/filters/file
+ROOMS = """include/nestline lib/engine/place lib/engine lib/filters/filter lib/filters/concurrent lib/filters/parallel lib/filters/file
     lib/faces/c lib/faces/command/io lib/faces/command/uniq lib/faces/command/filter lib/faces/command/store lib/faces/command/cluster
     lib/faces/command lib/faces/redis/redisbloom lib/faces/redis/value lib/faces/redis/server tests/engine/place bench/filters/filter""".split()
 
 # (from, to): a file of the one room may include headers of the other, and not the other way round.
 ABOVE = [
-    ("lib/engine/place", "include/nestline"), ("lib/engine/kernels", "lib/engine/place"), ("lib/engine/table", "lib/engine/kernels"),
-    ("lib/filters/filter", "lib/engine/table"), ("lib/filters/concurrent", "lib/filters/filter"), ("lib/filters/file", "lib/engine/place"),
+    ("lib/engine/place", "include/nestline"), ("lib/engine", "lib/engine/place"),
+    ("lib/filters/filter", "lib/engine"), ("lib/filters/concurrent", "lib/filters/filter"), ("lib/filters/file", "lib/engine/place"),
     ("lib/faces/c", "include/nestline"), ("lib/faces/command", "include/nestline"),
     ("lib/faces/command", "lib/faces/command/store"), ("lib/faces/command/filter", "lib/faces/command/uniq"),
     ("lib/faces/command/uniq", "lib/faces/command/io"),
@@ -32,7 +32,7 @@ ABOVE = [
 APART = [
     ("lib/faces/c", "lib/filters/filter"), ("lib/faces/c", "lib/faces/command"), ("lib/faces/command", "lib/faces/c"),
     ("lib/faces/command", "lib/filters/file"), ("lib/faces/command/store", "lib/faces/command/cluster"),
-    ("lib/faces/command/cluster", "lib/faces/command/filter"), ("lib/faces/redis/server", "lib/engine/table"),
+    ("lib/faces/command/cluster", "lib/faces/command/filter"), ("lib/faces/redis/server", "lib/engine"),
     ("lib/filters/filter", "tests/engine/place"),
     ("tests/engine/place", "bench/filters/filter"), ("bench/filters/filter", "tests/engine/place"),
 ]  # fmt: skip
@@ -60,6 +60,7 @@ class LintTest(unittest.TestCase):
         self.tree = pathlib.Path(folder.name)
         self.write("scripts/lint", "")
         shutil.copy(ROOT / "scripts" / "lint", self.tree / "scripts" / "lint")
+        shutil.copy(ROOT / ".clang-format", self.tree / ".clang-format")
         for room in ROOMS:
             header = header_in(room)
             self.write(header, guarded(header))
@@ -74,13 +75,17 @@ class LintTest(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(content, encoding="utf-8")
 
-    def lint(self):
+    def read(self, name):
+        return (self.tree / name).read_text(encoding="utf-8")
+
+    def lint(self, *options):
         """Returns the status and the lines printed about files."""
-        done = subprocess.run([sys.executable, "-B", self.tree / "scripts" / "lint"],
+        done = subprocess.run([sys.executable, "-B", self.tree / "scripts" / "lint", *options],
                               capture_output=True, text=True)
         self.assertEqual(done.stderr, "")
         *breaches, summary = done.stdout.splitlines()
-        self.assertRegex(summary, rf"^lint: \d+ files, {len(breaches)} breaches$")
+        count = len(breaches) - ("--fix" in options)
+        self.assertRegex(summary, rf"^lint: \d+ files, {count} breaches$")
         return done.returncode, breaches
 
     def expect_clean(self, name=None, content=None):
@@ -171,6 +176,69 @@ class LintTest(unittest.TestCase):
         self.expect_breach(name, "tests/engine/place/b.cc", 'auto a = testing::TempDir() + "a";\n')
         self.expect_clean("bench/filters/filter/b.cc", "auto a = fs::temp_directory_path();\n")
         self.expect_clean("tests/engine/place/b.cc", "const TempFolder temp_folder;\n")
+
+    def test_standard_library(self):
+        name = "lib/engine/place/b.cc"
+        for use, header in (("std::vector<int> a;", "vector"), ("std::ranges::sort(a);", "algorithm"),
+                            ("std::uint8_t a = 0;", "cstdint"), ("std::pmr::vector<int> a;", "vector"),
+                            ("std::chrono::seconds a(1);", "chrono"), ("throw std::bad_alloc();", "new"),
+                            ("std::pmr::memory_resource* a;", "memory_resource"),
+                            ("auto a = std::filesystem::path();", "filesystem")):
+            used = re.search(r"std::((ranges|pmr)::)?\w+", use)[0]
+            self.expect_breach(f"{used} without <{header}>", name, f"int b;\n{use}\n{use}\n", 2)
+            self.expect_clean(name, f"#include <{header}>\n{use}\n")
+        unknown = "std::novelty has no header in HEADERS of scripts/lint"
+        self.expect_breach(unknown, name, "std::novelty a;\n")
+        self.expect_clean(name, "// std::vector, /*\nconst char* a = \"std::map // \" \"\\\"std::set\"; /* std::list */\n"
+                          "const char* b = R\"(\"std::list\")\";\n")
+        self.expect_breach("std::map without <map>", name, "char a = '\"'; std::map<int, int> b;  // \"\n")
+        # What any of several headers has, and what a header declares in place of the standard one.
+        self.expect_clean(name, "#include <array>\nauto a = std::size(b);\n")
+        self.write("include/nestline/internal/memory_resource.h",
+                   guarded("include/nestline/internal/memory_resource.h"))
+        self.expect_clean(name, '#include "nestline/internal/memory_resource.h"\nstd::pmr::memory_resource* a;\n')
+
+    def test_standard_library_of_the_own_header(self):
+        use = "std::vector<int> a;\n"
+        header, source = "lib/engine/place/a.h", "lib/engine/place/a.cc"
+        self.write(header, guarded(header, "#include <vector>\n"))
+        self.expect_clean(source, include_of(header) + use)
+        self.expect_breach("std::vector without <vector>", "lib/engine/place/b.cc", include_of(header) + use, 2)
+
+    @unittest.skipUnless(shutil.which("clang-format"), "no clang-format")
+    def test_fix(self):
+        uses = "std::vector<std::uint8_t> a;\nauto b = std::string();\n"
+        added = "#include <cstdint>\n#include <string>\n#include <vector>\n"
+        own = '#include "lib/engine/place/a.h"\n'
+        self.write("lib/engine/place/a.cc", f"// A comment.\n{own}\n#include <string>\n\n{uses}")
+        self.write("lib/engine/place/b.cc", f"// A comment.\n// More.\n\n{uses}")
+        self.write("lib/engine/place/c.cc", f"#if C\n#include <fcntl.h>\n#endif\n{own}\n{uses}")
+        # Per target: the guard has a branch.
+        toggle = ("#if defined(NESTLINE_LIB_ENGINE_KERNELS_B_INL_H_) == defined(HWY_TARGET_TOGGLE)\n"
+                  "#ifdef NESTLINE_LIB_ENGINE_KERNELS_B_INL_H_\n#undef NESTLINE_LIB_ENGINE_KERNELS_B_INL_H_\n"
+                  "#else\n#define NESTLINE_LIB_ENGINE_KERNELS_B_INL_H_\n#endif\n\n")
+        for name, head, rest in (("filters/filter/b", "", "\n"), ("filters/file/b", "\n", f"{own}\n")):
+            name = f"lib/{name}.h"
+            self.write(name, guarded(name, f"{head}{rest}{uses}"))
+        self.write("lib/engine/kernels/b-inl.h", f"{toggle}#include <hwy/highway.h>\n\n{own}\n{uses}#endif\n")
+        self.write("lib/engine/kernels/c-inl.h", toggle.replace("B_INL", "C_INL") + f"{uses}#endif\n")
+        self.write("include/nestline/internal/memory_resource.h",
+                   guarded("include/nestline/internal/memory_resource.h"))
+        public = "include/nestline/filter.h"
+        self.write(public, guarded(public, "std::pmr::memory_resource* a;\n"))
+        status, (said, *breaches) = self.lint("--fix")
+        self.assertEqual(breaches, ["lib/engine/place/c.cc:2: <fcntl.h> does not belong here"])
+        self.assertEqual((status, said), (1, "lint: 8 files have got standard headers"))
+        self.assertEqual(self.read("lib/engine/place/a.cc"), f"// A comment.\n{own}\n{added}\n{uses}")
+        self.assertEqual(self.read("lib/engine/place/b.cc"), f"// A comment.\n// More.\n\n{added}\n{uses}")
+        self.assertIn(f"#endif\n{added}\n{own}", self.read("lib/engine/place/c.cc"))
+        self.assertIn(f"_H_\n\n{added}\n{uses}#endif", self.read("lib/filters/filter/b.h"))
+        self.assertIn(f"_H_\n\n{added}\n{own}\n{uses}#endif", self.read("lib/filters/file/b.h"))
+        self.assertEqual(self.read("lib/engine/kernels/b-inl.h"),
+                         f"{toggle}#include <hwy/highway.h>\n\n{added}\n{own}\n{uses}#endif\n")
+        self.assertIn(f"_H_\n#endif\n\n{added}\n{uses}#endif", self.read("lib/engine/kernels/c-inl.h"))
+        self.assertIn('#include "nestline/internal/memory_resource.h"', self.read(public))
+        self.assertEqual(self.lint("--fix")[1][0], "lint: 0 files have got standard headers")
 
     def test_headers_from_outside(self):
         for header, belongs, name in (

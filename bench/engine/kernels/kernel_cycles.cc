@@ -5,8 +5,11 @@
 // each measurement.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "bench/support/benchmarks.h"

@@ -8,6 +8,7 @@
 // runs it in turn with a server.
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -10,6 +10,7 @@
 // so the same numbers come out each time. Objects have one size. It counts hits, not time.
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -49,8 +50,8 @@ struct Steady {
                 .bits = bits,
                 .load = kFull,
                 .seed = 1}),
-        each(filter.capacity() / (filter.life() + 1)) {
-    const unsigned ticks = (filter.life() + 1) * static_cast<unsigned>(lives);
+        each(filter.capacity() / (filter.ttl_ticks() + 1)) {
+    const unsigned ticks = (filter.ttl_ticks() + 1) * static_cast<unsigned>(lives);
     for (unsigned tick = 0; tick < ticks; ++tick) {
       if (tick != 0) filter.advance();
       add(each);
@@ -66,7 +67,7 @@ struct Steady {
       done += piece;
     }
   }
-  [[nodiscard]] std::uint64_t oldest() const { return next - each * (filter.life() + 1); }
+  [[nodiscard]] std::uint64_t oldest() const { return next - each * (filter.ttl_ticks() + 1); }
 };
 
 // Kept for the next benchmark of the same size.
@@ -187,7 +188,7 @@ std::vector<std::uint64_t> half_new(std::size_t count, std::uint64_t next, std::
 void insert_beside(benchmark::State& state, int bits, std::size_t bytes, Form form) {
   constexpr std::size_t kPart = 1024;
   Steady full(bits, bytes, 3);
-  const std::uint64_t each = full.filter.capacity() / (full.filter.life() + 2);
+  const std::uint64_t each = full.filter.capacity() / (full.filter.ttl_ticks() + 2);
   ConcurrentFilter other(filled_filter(12, bytes, kFull));
   std::uint64_t oldest = 0;
   std::uint64_t next = other.size();

@@ -16,6 +16,7 @@
 // Times are nanoseconds a key, the first quartile of the rounds. Each rotating filter has a third
 // of the keys, so that a key lives in three whole ones at least.
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -86,7 +87,7 @@ struct Comparison {
 
   // A tick of new keys; time moves on first, so that the filter is full at the end.
   void tick(Times& times) {
-    const std::uint64_t each = capacity / (ours.life() + 1);
+    const std::uint64_t each = capacity / (ours.ttl_ticks() + 1);
     times.time(0, [&] { ours.advance(); });
     in_batches(each, our_next, [&](auto keys) {
       times.time(keys.size(), [&] { (void)ours.insert(keys, outcomes(keys.size())); });
@@ -123,7 +124,7 @@ void measure(double load, std::size_t bytes, int bits, int rounds) {
   const std::uint64_t slots = bytes / 64 * (bits == 8 ? 40 : 30);
   Comparison both(load, bits, static_cast<std::uint64_t>(load * static_cast<double>(slots)));
   Times unused;
-  for (unsigned i = 0; i < 8 * (both.ours.life() + 1); ++i) both.tick(unused);
+  for (unsigned i = 0; i < 8 * (both.ours.ttl_ticks() + 1); ++i) both.tick(unused);
   for (std::size_t i = 0; i < RotatingBloom::kGenerations; ++i) both.generation(unused, false);
   Times insert, their_insert, seen, batch, their_batch, single, by_reader, their_single;
   std::size_t hits = 0;

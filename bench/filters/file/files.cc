@@ -5,9 +5,11 @@
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "bench/support/benchmarks.h"

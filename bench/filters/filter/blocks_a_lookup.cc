@@ -7,14 +7,12 @@ namespace nestline::bench {
 double blocks_a_lookup(const Filter& filter, std::span<const std::uint64_t> keys) {
   const Blocks& state = FilterAccess::blocks(filter);
   std::uint64_t second = 0;
-  with_table<NoLocks>(state, [&](const auto& table) {
-    for (const std::uint64_t key : keys) {
-      const Place home = table.home(state.hasher()(key).value);
-      const Block& block = state.view.blocks[home.block];
-      const bool found = (state.kernels->match(block, home.fingerprint) & home.bucket) != 0;
-      second += !found && eviction_rank(home.fingerprint) < block.mark();
-    }
-  });
+  for (const std::uint64_t key : keys) {
+    const Place home = home_of(state.bits, state.view.geometry, state.hasher()(key).value);
+    const Block& block = state.view.blocks[home.block];
+    const bool found = state.engine->block.copies(block, home) != 0;
+    second += !found && eviction_rank(home.fingerprint) < block.overflow_mark();
+  }
   return 1 + static_cast<double>(second) / static_cast<double>(keys.size());
 }
 

@@ -33,7 +33,7 @@
 #include <utility>
 #include <vector>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/kernels/targets.h"
 #include "lib/engine/place/layout.h"
 #include "nestline/concurrent_filter.h"
@@ -175,7 +175,7 @@ int run(std::string_view target) {
     if (target != hwy::TargetName(number)) continue;
     force_target(number);
     for (const int bits : kFilterWidths) {
-      expect(kernels_for(bits).target == number, "a wrong target is running");
+      expect(engine_for(bits).target == number, "a wrong target is running");
       const std::string end = "/bits:" + std::to_string(bits);
       const Keys keys = stored_keys(bits);
       auto filter = empty_filter<Filter>(bits);

@@ -5,8 +5,8 @@
 //
 // Fills FILLINGS filters of BASE_BLOCKS * 2^GROWTH blocks with random hashes until the first insert
 // fails. Prints the number of keys stored by then: the lowest, and the number that all but one in
-// 10, 100, ... fillings passed. Also prints how many fillings ended with `copies`, because of keys
-// that look the same. For a promise about one filter in a million, use at least ten million
+// 10, 100, ... fillings passed. Also prints how many fillings ended with `too_many_copies`, because
+// of keys that look the same. For a promise about one filter in a million, use at least ten million
 // fillings, or extend the printed tail. The results are counts, not times, so any machine will do.
 #include <algorithm>
 #include <cstdint>
@@ -14,19 +14,18 @@
 #include <cstdlib>
 #include <vector>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/hash.h"
 #include "lib/engine/place/layout.h"
-#include "lib/engine/table/table.h"
 
 namespace {
 
 template <class L>
 void measure(const nestline::Geometry& geometry, std::uint64_t fillings, std::uint64_t seed) {
   std::vector<nestline::Block> storage(geometry.blocks());
-  nestline::Table<L, nestline::NoLocks> table(storage.data(), geometry,
-                                              nestline::kernels_for(L::kBits));
+  const nestline::BlocksView view = {storage.data(), geometry, {}};
+  const auto insert = nestline::engine_for(L::kBits).filter.alone.insert;
   const nestline::MixSecrets secrets = nestline::derive_secrets(seed);
   std::vector<std::uint64_t> stored_at_failure(geometry.blocks() * L::kSlots + 1);
   std::uint64_t counter = 0;
@@ -36,11 +35,11 @@ void measure(const nestline::Geometry& geometry, std::uint64_t fillings, std::ui
     std::uint64_t stored = 0;
     auto outcome = nestline::Outcome::stored;
     while (outcome == nestline::Outcome::stored) {
-      outcome = *table.insert(table.home(nestline::mix_integer(counter++, secrets)));
+      outcome = *insert(view, nestline::mix_integer(counter++, secrets));
       stored += outcome == nestline::Outcome::stored;
     }
     ++stored_at_failure[stored];
-    copies += outcome == nestline::Outcome::copies;
+    copies += outcome == nestline::Outcome::too_many_copies;
   }
   const double slots = static_cast<double>(geometry.blocks() * L::kSlots);
   std::printf(

@@ -6,6 +6,8 @@
 //                               2MiB, 16MiB and 256MiB
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>

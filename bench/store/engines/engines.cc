@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "bench/store/engines/engine.h"
 
 namespace nestline::bench {

@@ -2,6 +2,13 @@
 // its Bloom filter of 10 bits a key.
 #include <leveldb/filter_policy.h>
 
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
 #include "bench/store/engines/engine.h"
 #include "bench/store/systems/leveldb_reads.h"
 

@@ -2,6 +2,16 @@
 // of questions, renewed instead of begun.
 #include <lmdb.h>
 
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "bench/store/engines/engine.h"
 
 namespace nestline::bench {

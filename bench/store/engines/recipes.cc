@@ -6,6 +6,8 @@
 #include <rocksdb/write_batch.h>
 #include <sqlite3.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -2,7 +2,16 @@
 // of 10 bits a key over whole files, and with its Ribbon filter of the same rate.
 #include <rocksdb/cache.h>
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/table.h>
+#include <rocksdb/table-inl.h>
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "bench/store/engines/engine.h"
 #include "bench/store/systems/rocksdb_reads.h"

@@ -2,6 +2,16 @@
 // synchronous off, a cache of 64 MiB; a batch of questions is one transaction.
 #include <sqlite3.h>
 
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "bench/store/engines/engine.h"
 
 namespace nestline::bench {

@@ -2,6 +2,10 @@
 // mapped files. Buffers and files are larger than by default, so that there are fewer of them.
 #include <leveldb/filter_policy.h>
 
+#include <cstddef>
+#include <memory>
+#include <string_view>
+
 #include "bench/store/systems/leveldb_reads.h"
 
 namespace nestline::bench {

@@ -4,6 +4,10 @@
 
 #include <leveldb/db.h>
 
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
 #include "bench/store/systems/system.h"
 
 namespace nestline::bench {

@@ -2,7 +2,14 @@
 // renewed instead of begun. Without the wish to sync it runs with MDB_NOSYNC; MDB_WRITEMAP is off.
 #include <lmdb.h>
 
+#include <cstddef>
+#include <filesystem>
+#include <memory>
 #include <mutex>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
 
 #include "bench/store/systems/system.h"
 

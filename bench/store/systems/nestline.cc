@@ -1,6 +1,11 @@
 // nestline's own store, with the index made for the records from the start.
 #include <nestline/store.h>
 
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
 #include "bench/store/systems/system.h"
 
 namespace nestline::bench {

@@ -2,7 +2,10 @@
 // compressed and are read in place from mapped files, without comparing checksums. With a block
 // cache that holds everything, questions for present keys take 1.4 times as long.
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/table.h>
+#include <rocksdb/table-inl.h>
+
+#include <memory>
+#include <string_view>
 
 #include "bench/store/systems/rocksdb_reads.h"
 

@@ -4,6 +4,10 @@
 
 #include <rocksdb/db.h>
 
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <string_view>
 #include <vector>
 
 #include "bench/store/systems/system.h"

@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "bench/store/systems/system.h"
 
 namespace nestline::bench {

@@ -1,6 +1,11 @@
 // Tkrzw's HashDBM on a mapped file: two buckets a record, values looked at where they lie.
 #include <tkrzw_dbm_hash.h>
 
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+
 #include "bench/store/systems/system.h"
 
 namespace nestline::bench {

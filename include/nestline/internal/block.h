@@ -3,7 +3,9 @@
 #ifndef NESTLINE_INTERNAL_BLOCK_H_
 #define NESTLINE_INTERNAL_BLOCK_H_
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include "nestline/internal/buckets.h"
 

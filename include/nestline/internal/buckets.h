@@ -1,9 +1,11 @@
-// From the rest of a hash (lib/engine/place/hash.h) to a key's bucket: a slot in each lane of a
+// From the rest of a hash (lib/engine/place/hash.h) to a key's bucket: a slot in each segment of a
 // block. Not for direct use.
 #ifndef NESTLINE_INTERNAL_BUCKETS_H_
 #define NESTLINE_INTERNAL_BUCKETS_H_
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "nestline/internal/home.h"
@@ -15,23 +17,23 @@ NESTLINE_INLINE constexpr std::uint32_t scale16(std::uint32_t x, std::uint32_t r
   return (x * range) >> 16;
 }
 
-// Rotation of lane j for a fingerprint: scale16(low 16 bits of f * kRotationMultiplier[j], R).
-// Lane 0 is not rotated: only differences between lanes matter.
+// Rotation of segment j for a fingerprint: scale16(low 16 bits of f * kRotationMultiplier[j], R).
+// Segment 0 is not rotated: only differences between segments matter.
 inline constexpr std::array<std::uint16_t, 5> kRotationMultiplier = {0, 0xddc9, 0x6063, 0x874b,
                                                                      0xa925};
 
-NESTLINE_INLINE constexpr std::uint32_t rotation(std::uint32_t fingerprint, std::size_t lane,
-                                                 std::uint32_t slots_per_lane) {
-  return scale16((fingerprint * kRotationMultiplier[lane]) & 0xffff, slots_per_lane);
+NESTLINE_INLINE constexpr std::uint32_t rotation(std::uint32_t fingerprint, std::size_t segment,
+                                                 std::uint32_t slots_per_segment) {
+  return scale16((fingerprint * kRotationMultiplier[segment]) & 0xffff, slots_per_segment);
 }
 
-// Lanes, slots and candidates of fingerprints of so many bits.
-template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
+// Segments, slots and buckets of blocks with fingerprints of so many bits.
+template <int kWidth, std::uint32_t kSegments, std::uint32_t kSegmentSlots>
 struct ComputedBuckets {
   static constexpr int kBits = kWidth;
-  static constexpr std::uint32_t kChoices = kLaneCount;
-  static constexpr std::uint32_t kSlotsPerSegment = kLaneSlots;
-  static constexpr std::uint32_t kSlots = kLaneCount * kLaneSlots;
+  static constexpr std::uint32_t kChoices = kSegments;
+  static constexpr std::uint32_t kSlotsPerSegment = kSegmentSlots;
+  static constexpr std::uint32_t kSlots = kSegments * kSegmentSlots;
   static constexpr std::uint32_t kPlanes = 0;
   using Entry = void;  // it has no table
   static constexpr bool kIsComputed = true;
@@ -45,62 +47,65 @@ struct ComputedBuckets {
   NESTLINE_HERE static constexpr std::uint32_t bucket_offset_of(std::uint32_t rest) {
     return scale16(rest >> (16 - kBits) & 0xffff, kSlotsPerSegment);
   }
-  // The candidate slot in `lane`.
+  // The candidate slot in `segment`.
   NESTLINE_HERE static constexpr std::uint32_t slot(std::uint32_t fingerprint,
                                                     std::uint32_t bucket_offset,
-                                                    std::uint32_t lane) {
-    const std::uint32_t q = bucket_offset + rotation(fingerprint, lane, kSlotsPerSegment);
-    return lane * kSlotsPerSegment + (q < kSlotsPerSegment ? q : q - kSlotsPerSegment);
+                                                    std::uint32_t segment) {
+    const std::uint32_t q = bucket_offset + rotation(fingerprint, segment, kSlotsPerSegment);
+    return segment * kSlotsPerSegment + (q < kSlotsPerSegment ? q : q - kSlotsPerSegment);
   }
-  // The bucket. Lanes after lane 0 share one word of 16-bit fields: half of slot()'s instructions.
+  // The bucket. Segments after segment 0 share one word of 16-bit fields: half of slot()'s
+  // instructions.
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
                                                         std::uint32_t bucket_offset) {
     constexpr std::uint64_t kR = kSlotsPerSegment;
     constexpr std::uint64_t kOnes = 0x0001000100010001u;
     constexpr std::uint64_t kPairOfHalfwords = 0x0000ffff0000ffffu;
-    const auto rotations = [&](std::size_t lane, std::size_t other) __attribute__((always_inline)) {
+    const auto rotations = [&](std::size_t segment, std::size_t other)
+        __attribute__((always_inline)) {
       // Two products of 32 bits; the low half of each is used, scaled to [0, R).
       const std::uint64_t multipliers =
-          kRotationMultiplier[lane] | std::uint64_t{kRotationMultiplier[other]} << 32;
+          kRotationMultiplier[segment] | std::uint64_t{kRotationMultiplier[other]} << 32;
       return (((fingerprint * multipliers) & kPairOfHalfwords) * kR >> 16) & kPairOfHalfwords;
     };
     std::uint64_t q = (rotations(1, 3) | rotations(2, 4) << 16) + bucket_offset * kOnes;
     const std::uint64_t over = (q + (0x8000 - kR) * kOnes) >> 15 & kOnes;  // 1 where q >= R
     q -= over * kR;
-    q += kR | (2 * kR) << 16 | (3 * kR) << 32 | (4 * kR) << 48;  // where the lanes begin
+    q += kR | (2 * kR) << 16 | (3 * kR) << 32 | (4 * kR) << 48;  // where the segments begin
     std::uint64_t all = std::uint64_t{1} << bucket_offset;
-    for (std::uint32_t lane = 1; lane < kChoices; ++lane, q >>= 16) {
+    for (std::uint32_t segment = 1; segment < kChoices; ++segment, q >>= 16) {
       all |= std::uint64_t{1} << (q & 63);
     }
     return all;
   }
-  // The bucket that has this index in this lane.
+  // The bucket that has this index in this segment.
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
-                                                             std::uint32_t lane,
+                                                             std::uint32_t segment,
                                                              std::uint32_t index) {
-    return bucket(fingerprint, phase_with(fingerprint, lane, index));
+    return bucket(fingerprint, bucket_offset_with(fingerprint, segment, index));
   }
-  NESTLINE_INLINE static constexpr std::uint32_t phase_with(std::uint32_t fingerprint,
-                                                            std::uint32_t lane,
-                                                            std::uint32_t index) {
-    const std::uint32_t bucket_offset = index - rotation(fingerprint, lane, kSlotsPerSegment);
+  NESTLINE_INLINE static constexpr std::uint32_t bucket_offset_with(std::uint32_t fingerprint,
+                                                                    std::uint32_t segment,
+                                                                    std::uint32_t index) {
+    const std::uint32_t bucket_offset = index - rotation(fingerprint, segment, kSlotsPerSegment);
     return bucket_offset < kSlotsPerSegment ? bucket_offset : bucket_offset + kSlotsPerSegment;
   }
 };
 
-// For each lane, each fingerprint's bucket with the lane's first slot (lane 0: at bucket offset 0).
+// For each segment, each fingerprint's bucket with the segment's first slot (segment 0: at bucket
+// offset 0).
 template <class Computed>
 inline constexpr auto kUnturned = [] {
   std::array<std::array<std::uint64_t, std::size_t{1} << Computed::kBits>, Computed::kChoices>
       all{};
-  for (std::uint32_t lane = 0; lane < Computed::kChoices; ++lane) {
+  for (std::uint32_t segment = 0; segment < Computed::kChoices; ++segment) {
     std::uint32_t f = 0;
-    for (std::uint64_t& bucket : all[lane]) bucket = Computed::bucket_with(f++, lane, 0);
+    for (std::uint64_t& bucket : all[segment]) bucket = Computed::bucket_with(f++, segment, 0);
   }
   return all;
 }();
 
-// The slots that do not leave their lane when they are turned by so many.
+// The slots that do not leave their segment when they are turned by so many.
 template <class Computed>
 inline constexpr auto kStay = [] {
   std::array<std::uint64_t, Computed::kSlotsPerSegment> stay{};
@@ -111,18 +116,18 @@ inline constexpr auto kStay = [] {
   return stay;
 }();
 
-// A bucket of which each slot is so many further on in its lane, or at its beginning again.
+// A bucket of which each slot is so many further on in its segment, or at its beginning again.
 template <class Computed>
 NESTLINE_INLINE constexpr std::uint64_t turned(std::uint64_t bucket, std::uint32_t by) {
   const std::uint64_t stay = kStay<Computed>[by];
   return (bucket & stay) << by | (bucket & ~stay) >> (Computed::kSlotsPerSegment - by);
 }
 
-// 8 bits: a table of 8 KiB holds the buckets that begin a lane, a number turns them: a third.
+// 8 bits: a table of 8 KiB holds the buckets that begin a segment, a number turns them: a third.
 // Callers that inline lookups get the table from the library, which they need not compile.
-template <std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
-struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
-  using Computed = ComputedBuckets<8, kLaneCount, kLaneSlots>;
+template <std::uint32_t kSegments, std::uint32_t kSegmentSlots>
+struct TurnedBuckets8 : ComputedBuckets<8, kSegments, kSegmentSlots> {
+  using Computed = ComputedBuckets<8, kSegments, kSegmentSlots>;
   using Entry = std::uint64_t;
   static constexpr bool kIsComputed = false;
   static constexpr const Entry* table() { return kUnturned<Computed>[0].data(); }
@@ -136,17 +141,18 @@ struct TurnedBuckets8 : ComputedBuckets<8, kLaneCount, kLaneSlots> {
     return bucket_in(table(), fingerprint, bucket_offset);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
-                                                             std::uint32_t lane,
+                                                             std::uint32_t segment,
                                                              std::uint32_t index) {
-    return turned<Computed>(kUnturned<Computed>[lane][fingerprint], index);
+    return turned<Computed>(kUnturned<Computed>[segment][fingerprint], index);
   }
 };
 
-// For each fingerprint its bucket at bucket offset 0: of narrow lanes, the slots after lane 0.
+// For each fingerprint its bucket at bucket offset 0: of narrow segments, the slots after segment
+// 0.
 template <class Computed>
 inline constexpr bool kAreNarrow = Computed::kSlots - Computed::kSlotsPerSegment <= 32;
 template <class Computed>
-inline constexpr auto kAtPhase0 = [] {
+inline constexpr auto kAtOffset0 = [] {
   using Slots = std::conditional_t<kAreNarrow<Computed>, std::uint32_t, std::uint64_t>;
   std::array<Slots, std::size_t{1} << Computed::kBits> all{};
   std::uint32_t f = 0;
@@ -159,17 +165,17 @@ inline constexpr auto kAtPhase0 = [] {
 
 // The same for 9, 10 and 12 bits, with tables of 4, 8 and 16 KiB. At bucket offset 0 the first slot
 // is in every bucket.
-template <int kWidth, std::uint32_t kLaneCount, std::uint32_t kLaneSlots>
-struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
-  using Computed = ComputedBuckets<kWidth, kLaneCount, kLaneSlots>;
+template <int kWidth, std::uint32_t kSegments, std::uint32_t kSegmentSlots>
+struct TurnedBuckets : ComputedBuckets<kWidth, kSegments, kSegmentSlots> {
+  using Computed = ComputedBuckets<kWidth, kSegments, kSegmentSlots>;
   using Entry = std::conditional_t<kAreNarrow<Computed>, std::uint32_t, std::uint64_t>;
   static constexpr bool kIsComputed = false;
-  static constexpr const Entry* table() { return kAtPhase0<Computed>.data(); }
+  static constexpr const Entry* table() { return kAtOffset0<Computed>.data(); }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_in(const Entry* table,
                                                            std::uint32_t fingerprint,
                                                            std::uint32_t bucket_offset) {
     std::uint64_t unturned = table[fingerprint];
-    if constexpr (kAreNarrow<Computed>) unturned = unturned << kLaneSlots | 1;
+    if constexpr (kAreNarrow<Computed>) unturned = unturned << kSegmentSlots | 1;
     return turned<Computed>(unturned, bucket_offset);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket(std::uint32_t fingerprint,
@@ -177,9 +183,9 @@ struct TurnedBuckets : ComputedBuckets<kWidth, kLaneCount, kLaneSlots> {
     return bucket_in(table(), fingerprint, bucket_offset);
   }
   NESTLINE_INLINE static constexpr std::uint64_t bucket_with(std::uint32_t fingerprint,
-                                                             std::uint32_t lane,
+                                                             std::uint32_t segment,
                                                              std::uint32_t index) {
-    return bucket(fingerprint, Computed::phase_with(fingerprint, lane, index));
+    return bucket(fingerprint, Computed::bucket_offset_with(fingerprint, segment, index));
   }
 };
 

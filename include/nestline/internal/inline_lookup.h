@@ -7,6 +7,9 @@
 #ifndef NESTLINE_INTERNAL_INLINE_LOOKUP_H_
 #define NESTLINE_INTERNAL_INLINE_LOOKUP_H_
 
+#include <cstdint>
+#include <type_traits>
+
 #include "nestline/internal/inline_match.h"
 
 #if NESTLINE_MATCHES_HERE

@@ -7,6 +7,9 @@
 #ifndef NESTLINE_INTERNAL_INLINE_MATCH_H_
 #define NESTLINE_INTERNAL_INLINE_MATCH_H_
 
+#include <cstddef>
+#include <cstdint>
+
 #include "nestline/internal/block.h"
 #include "nestline/internal/shared_reads.h"
 

@@ -3,6 +3,8 @@
 #ifndef NESTLINE_INTERNAL_SHARED_READS_H_
 #define NESTLINE_INTERNAL_SHARED_READS_H_
 
+#include <cstdint>
+
 #include "nestline/internal/home.h"
 
 #if defined(__SANITIZE_THREAD__)

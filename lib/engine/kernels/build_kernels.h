@@ -3,7 +3,10 @@
 #ifndef NESTLINE_LIB_ENGINE_KERNELS_BUILD_KERNELS_H_
 #define NESTLINE_LIB_ENGINE_KERNELS_BUILD_KERNELS_H_
 
-#include "lib/engine/kernels/kernels.h"
+#include <cstddef>
+#include <cstdint>
+
+#include "lib/engine/engine.h"
 
 namespace nestline { inline namespace v0_3 {
 
@@ -53,6 +56,7 @@ struct alignas(64) BulkPlacement {
   std::uint8_t unplaced[kMaxBulkPlaced];
 };
 
+// Of one width on one target.
 struct BuildKernels {
   std::uint32_t slots;       // of a block
   std::uint32_t max_copies;  // of one key
@@ -88,21 +92,6 @@ struct BuildKernels {
   void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
 };
-
-// All tables of one target but those of expiring filters; filters and builds of kFilterWidths.
-struct TargetKernels {
-  std::int64_t target;
-  FilterKernels filters[kFilterWidths.size()];
-  BuildKernels builds[kFilterWidths.size()];
-  MapletKernels maplet;
-};
-struct ExpiringTables {
-  std::int64_t target;
-  ExpiringKernels of_bits[2];  // 8 and 12
-};
-
-// The table for this processor and this width of a filter.
-const BuildKernels& build_kernels(int bits);
 
 }}  // namespace nestline
 

@@ -15,6 +15,13 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_BULK_PLACE_INL_H_
 #endif
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+
 #include "lib/engine/kernels/build_kernels.h"
 #include "lib/engine/kernels/locate-inl.h"
 #include "lib/engine/kernels/match-inl.h"

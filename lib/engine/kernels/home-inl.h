@@ -9,6 +9,9 @@
 
 #include <hwy/highway.h>
 
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/place/geometry.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -10,6 +10,11 @@
 
 #include <hwy/cache_control.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
 #include "lib/engine/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();

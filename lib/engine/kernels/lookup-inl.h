@@ -17,6 +17,11 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_LOOKUP_INL_H_
 #endif
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/locate-inl.h"
 #include "lib/engine/kernels/match-inl.h"
@@ -186,12 +191,12 @@ template <class L, bool kBeside>
 class Lookups {
  public:
   // Bit i of the bitmaps is key i's. `undecided` only beside writers.
-  HWY_INLINE Lookups(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                     InputKind input, std::uint64_t* hits, std::uint64_t* undecided)
+  HWY_INLINE Lookups(const BlocksView& view, const Inputs& inputs, std::uint64_t* hits,
+                     std::uint64_t* undecided)
       : view_(view),
-        keys_(keys),
-        count_(count),
-        input_(input),
+        keys_(inputs.keys),
+        count_(inputs.count),
+        input_(inputs.kind),
         hits_(hits),
         undecided_(undecided) {}
 
@@ -327,33 +332,22 @@ class Lookups {
 };
 
 template <class L>
-void contains_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                    InputKind input, std::uint64_t* bitmap) noexcept {
-  Lookups<L, false>(view, keys, count, input, bitmap, nullptr).run();
+void contains_batch(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap) noexcept {
+  Lookups<L, false>(view, inputs, bitmap, nullptr).run();
 }
 
 template <class L>
-bool contains_batch_concurrent(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                               InputKind input, std::uint64_t* bitmap,
+bool contains_batch_concurrent(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap,
                                std::uint64_t* undecided) noexcept {
-  return Lookups<L, true>(view, keys, count, input, bitmap, undecided).run();
+  return Lookups<L, true>(view, inputs, bitmap, undecided).run();
 }
 
 template <class L>
-void locate_batch(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                  InputKind input, Place* places) noexcept {
+HWY_NOINLINE void locate_places(const BlocksView& view, const Inputs& inputs,
+                                Place* places) noexcept {
   Group group;
-  locate<L>(view, keys, count, input, group);
-  for (std::size_t i = 0; i < count; ++i) places[i] = group.place(view, i);
-}
-
-template <class L>
-void match_batch(const BlocksView& view, const Place* places, std::size_t count,
-                 std::uint64_t* slots) noexcept {
-  for (std::size_t i = 0; i < count; ++i) {
-    const Place& place = places[i];
-    slots[i] = match_among<L>(view.blocks[place.block], place.fingerprint, place.bucket);
-  }
+  locate<L>(view, inputs.keys, inputs.count, inputs.kind, group);
+  for (std::size_t i = 0; i < inputs.count; ++i) places[i] = group.place(view, i);
 }
 
 // Out of line and from the hash again: most keys need no second probe, nor pay for its registers.

@@ -1,5 +1,4 @@
-// Per-target: the kernels of a maplet's blocks. All 8 slots are in every bucket: a path is one step
-// to any free slot, and what others do in vectors over all residents is a short loop.
+// Per-target: lookups in a maplet. All 8 slots are in every bucket.
 //
 // A group of a batch takes three passes: places, with prefetches of the homes; which keys may have
 // values in their alternates, with prefetches of those; values.
@@ -10,27 +9,15 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_MAPLET_INL_H_
 #endif
 
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE { namespace maplet {
 
 using L = MapletLayout;
-
-HWY_INLINE std::uint64_t free_in(const Block& block) {
-  return match_first_bytes<L>(block, 0) & L::kAllSlots;
-}
-
-inline EvictionPath find_path(const Block&, const EvictionOrder&, std::uint64_t,
-                              std::uint64_t goals) noexcept {
-  return EvictionPath(first_slot(goals));
-}
-
-inline EvictionPath find_path_to_free(const Block& shared, const Place&) noexcept {
-  BlockCopy copy;
-  const std::uint64_t free = free_in(readable_block(shared, copy));
-  return free != 0 ? EvictionPath(first_slot(free)) : EvictionPath();
-}
 
 // Appends the values of the fingerprint in this block to `values` and returns their end.
 HWY_INLINE std::uint64_t* take_values(const Block& shared, std::uint32_t fingerprint,
@@ -77,7 +64,7 @@ HWY_INLINE std::uint64_t* values_of(const BlocksView& view, const Looked& key,
 HWY_NOINLINE std::size_t find_values(const BlocksView& view, const Looked& key,
                                      std::uint64_t* values) noexcept {
   const std::uint64_t* const end = values_of(view, key, values);
-  return HWY_UNLIKELY(end == nullptr) ? MapletKernels::kBusy
+  return HWY_UNLIKELY(end == nullptr) ? MapletLookups::kBusy
                                       : static_cast<std::size_t>(end - values);
 }
 
@@ -95,11 +82,10 @@ inline std::size_t find(const BlocksView& view, std::uint64_t hash,
   return find_values(view, key, values);
 }
 
-inline void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                   InputKind input, MapletGroup& group) noexcept {
-  group.count = count;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto [block, rest] = home_block_of(view.geometry, hash_of(keys[i], input, view.secrets));
+inline void locate(const BlocksView& view, const Inputs& inputs, MapletGroup& group) noexcept {
+  group.count = inputs.count;
+  for (std::size_t i = 0; i < inputs.count; ++i) {
+    const auto [block, rest] = home_block_of(view.geometry, inputs.hash(i, view.secrets));
     group.keys[i].block = block;
     group.keys[i].fingerprint = L::fingerprint_of(rest);
     __builtin_prefetch(&view.blocks[block]);
@@ -118,23 +104,11 @@ inline std::size_t find_batch(const BlocksView& view, MapletGroup& group, std::u
   std::uint64_t* end = values;
   for (std::size_t i = 0; i < group.count; ++i) {
     std::uint64_t* const next = values_of(view, group.keys[i], end);
-    if (HWY_UNLIKELY(next == nullptr)) return MapletKernels::kBusy;
+    if (HWY_UNLIKELY(next == nullptr)) return MapletLookups::kBusy;
     counts[i] = static_cast<std::uint8_t>(next - end);
     end = next;
   }
   return static_cast<std::size_t>(end - values);
-}
-
-template <class Locks>
-bool store_first(const Block* blocks, const Geometry& geometry, std::uint64_t hash,
-                 std::uint64_t value) noexcept {
-  const Place place = home_of<L>(geometry, hash);
-  typename Locks::BlockLock hold(blocks, place.block);
-  BlockCopy copy;
-  const std::uint64_t free = free_in(readable_block(hold.at(place.block), copy));
-  if (HWY_UNLIKELY(free == 0)) return false;
-  L::set(hold.change(place.block), first_slot(free), place.fingerprint, value);
-  return true;
 }
 
 }  // namespace maplet

@@ -10,7 +10,13 @@
 
 #include <hwy/highway.h>
 
-#include "lib/engine/kernels/kernels.h"
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "lib/engine/engine.h"
 #include "lib/engine/place/aging.h"
 
 // The vector bodies need little-endian lanes and at least 16 bytes.

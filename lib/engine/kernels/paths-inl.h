@@ -12,6 +12,8 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
 #endif
 
+#include <cstdint>
+
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/match-inl.h"
 #include "lib/engine/kernels/residents-inl.h"
@@ -34,7 +36,7 @@ struct FirstSteps {
       all |= to[lane];
     }
   }
-  // A way to a slot that one of them reaches.
+  // A path to a slot that one of them reaches.
   [[nodiscard]] HWY_INLINE EvictionPath path_to(std::uint32_t slot) const {
     // Without a loop, whose end would be mispredicted.
     std::uint32_t lanes = 0;
@@ -47,7 +49,7 @@ struct FirstSteps {
 
 // The shortest path to a goal, looked for from there; `start(slot)` begins it, to one of `starts`.
 template <class L, class Start>
-HWY_INLINE EvictionPath find_back(const MoveMasks<L>& movers, std::uint64_t starts,
+HWY_INLINE EvictionPath find_back(const MoveMasks<L>& moves, std::uint64_t starts,
                                   std::uint64_t goals, const Start& start) {
   // Slots that lead to a goal: the goals themselves, then those whose residents can move `into` a
   // slot of the entry `parent`.
@@ -63,7 +65,7 @@ HWY_INLINE EvictionPath find_back(const MoveMasks<L>& movers, std::uint64_t star
   for (std::uint32_t i = 0; i < count; ++i) {
     for (std::uint64_t rest = entries[i].slots; rest != 0; rest &= rest - 1) {
       const std::uint32_t e = first_slot(rest);
-      const std::uint64_t found = movers.into(e) & unseen;
+      const std::uint64_t found = moves.into(e) & unseen;
       if ((found & starts) != 0) {
         EvictionPath path = start(first_slot(found & starts)).then(e);
         for (; i != 0; i = entries[i].parent) {
@@ -80,37 +82,39 @@ HWY_INLINE EvictionPath find_back(const MoveMasks<L>& movers, std::uint64_t star
   return {};
 }
 
-// A way to goals that the first step does not reach.
+// A path to goals that the first step does not reach.
 template <class L>
 HWY_NOINLINE EvictionPath find_longer_path(const Block& block, const FirstSteps<L>& first,
                                            std::uint64_t goals) {
-  const MoveMasks<L> movers(block);
-  return find_back(movers, first.all, goals,
+  const MoveMasks<L> moves(block);
+  return find_back(moves, first.all, goals,
                    [&](std::uint32_t slot) { return first.path_to(slot); });
 }
 
-// A way from a bucket without goals, without the first step.
+// A path from a bucket without goals, without the first step.
 template <class L>
 HWY_NOINLINE EvictionPath find_path_back(const Block& block, std::uint64_t bucket,
                                          std::uint64_t free) {
-  const MoveMasks<L> movers(block);
-  return find_back(movers, bucket, free, [](std::uint32_t slot) { return EvictionPath(slot); });
+  const MoveMasks<L> moves(block);
+  return find_back(moves, bucket, free, [](std::uint32_t slot) { return EvictionPath(slot); });
 }
 
 template <class L>
-EvictionPath find_path(const Block& shared, const EvictionOrder& ranks, std::uint64_t bucket,
+EvictionPath find_path(const Block& shared, const EvictionOrder& order, std::uint64_t bucket,
                        std::uint64_t goals) noexcept {
   if ((goals & bucket) != 0) return EvictionPath(first_slot(goals & bucket));
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
-  if constexpr (L::kBits != 8 && !NESTLINE_ONE_LANE) {
-    const MoveMasks<L> movers(block, ranks);
-    return find_back(movers, bucket, goals, [](std::uint32_t slot) { return EvictionPath(slot); });
+  if constexpr (L::kForm == Form::maplet) {
+    return {};  // every slot is in the bucket
+  } else if constexpr (L::kBits != 8 && !NESTLINE_ONE_LANE) {
+    const MoveMasks<L> moves(block, order);
+    return find_back(moves, bucket, goals, [](std::uint32_t slot) { return EvictionPath(slot); });
   } else {
     const FirstSteps<L> first(block, bucket);
     if ((first.all & goals) != 0) return first.path_to(first_slot(first.all & goals));
-    const MoveMasks<L> movers(block, ranks);
-    return find_back(movers, first.all, goals,
+    const MoveMasks<L> moves(block, order);
+    return find_back(moves, first.all, goals,
                      [&](std::uint32_t slot) { return first.path_to(slot); });
   }
 }
@@ -119,14 +123,18 @@ template <class L>
 HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, std::uint64_t free,
                                              std::uint64_t bucket) {
   if (HWY_LIKELY((free & bucket) != 0)) return EvictionPath(first_slot(free & bucket));
-  if (free == 0) return {};
-  if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
-      (block.overflow_mark() != 0 && !L::kExpires)) {
-    return find_path_back<L>(block, bucket, free);
+  if constexpr (L::kForm == Form::maplet) {
+    return {};
+  } else {
+    if (free == 0) return {};
+    if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
+        (block.overflow_mark() != 0 && !L::kExpires)) {
+      return find_path_back<L>(block, bucket, free);
+    }
+    const FirstSteps<L> first(block, bucket);
+    if (HWY_LIKELY((first.all & free) != 0)) return first.path_to(first_slot(first.all & free));
+    return find_longer_path<L>(block, first, free);
   }
-  const FirstSteps<L> first(block, bucket);
-  if (HWY_LIKELY((first.all & free) != 0)) return first.path_to(first_slot(first.all & free));
-  return find_longer_path<L>(block, first, free);
 }
 
 template <class L>

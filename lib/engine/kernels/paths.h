@@ -2,6 +2,10 @@
 #ifndef NESTLINE_LIB_ENGINE_KERNELS_PATHS_H_
 #define NESTLINE_LIB_ENGINE_KERNELS_PATHS_H_
 
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
 #include "lib/engine/place/geometry.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -11,8 +15,8 @@ namespace nestline { inline namespace v0_3 {
 //   newcomer -> step 0, its resident -> step 1, ... its resident -> the last step, which is free
 //
 // A way is found first and walked later, from its end, so that a fingerprint on the move is always
-// readable (I3 in lib/engine/table/table.h). In one word: the number of slots in the lowest 4 bits,
-// then 6 bits for each. Where only a longer path would do, there is none.
+// readable (I3 in lib/engine/table/table-inl.h). In one word: the number of slots in the lowest 4
+// bits, then 6 bits for each. Where only a longer path would do, there is none.
 class EvictionPath {
  public:
   static constexpr std::uint32_t kMaxSteps = 10;
@@ -51,7 +55,7 @@ NESTLINE_INLINE std::uint64_t bucket_at(const Block& block, std::uint32_t slot) 
 
 // Whether each step is still possible: other threads may have changed the block.
 template <class L>
-bool is_open(const Block& block, EvictionPath path) {
+bool still_valid(const Block& block, EvictionPath path) {
   if (!path) return false;
   const std::uint32_t last = path.steps() - 1;
   for (std::uint32_t i = 0; i < last; ++i) {
@@ -66,8 +70,8 @@ bool is_open(const Block& block, EvictionPath path) {
 // with `value` if the layout has values, at its start. It moves what is there now, not what was
 // there when the path was found: update may have cleared a slot since.
 template <class L>
-NESTLINE_INLINE void walk(Block& block, EvictionPath path, std::uint32_t fingerprint,
-                          typename L::Value value = {}) {
+NESTLINE_INLINE void apply(Block& block, EvictionPath path, std::uint32_t fingerprint,
+                           typename L::Value value = {}) {
   std::uint32_t to = path.step(path.steps() - 1);
   for (std::uint32_t i = path.steps() - 1; i > 0; --i) {
     const std::uint32_t from = path.step(i - 1);
@@ -116,7 +120,7 @@ struct EvictionContext {
   const Geometry& geometry;
   const Block& block;
   std::uint64_t number;
-  const EvictionOrder& ranks;
+  const EvictionOrder& order;
 };
 
 // Candidates for leaving a block, and where they would go.

@@ -8,13 +8,18 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_RESIDENTS_INL_H_
 #endif
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
 #include "lib/engine/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// One slot after the other: for maplets too.
+// One slot after the other: on one lane, and for the few slots of maplets.
 template <class L>
 std::uint64_t of_ranks_by_slots(const Block& shared, std::uint32_t from,
                                 std::uint32_t below) noexcept {
@@ -29,20 +34,20 @@ std::uint64_t of_ranks_by_slots(const Block& shared, std::uint32_t from,
 }
 
 template <class L>
-void rank_by_slots(const Block& shared, EvictionOrder& ranks) noexcept {
+void rank_by_slots(const Block& shared, EvictionOrder& order) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
     const auto bucket_offset =
         static_cast<EvictionOrder::BucketOffset<L>>(L::bucket_offset_at(L::get(block, s), s));
-    std::memcpy(ranks.bucket_offsets + s * sizeof(bucket_offset), &bucket_offset,
+    std::memcpy(order.bucket_offsets + s * sizeof(bucket_offset), &bucket_offset,
                 sizeof(bucket_offset));
   }
   const std::uint32_t mark = block.overflow_mark();
-  ranks.below = mark + EvictionOrder::kStep<L>;
-  ranks.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
-  ranks.covered = of_ranks_by_slots<L>(block, 0, mark);
-  ranks.next = of_ranks_by_slots<L>(block, mark, ranks.below);
+  order.below = mark + EvictionOrder::kStep<L>;
+  order.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
+  order.covered = of_ranks_by_slots<L>(block, 0, mark);
+  order.next = of_ranks_by_slots<L>(block, mark, order.below);
 }
 
 #if NESTLINE_ONE_LANE
@@ -53,8 +58,8 @@ std::uint64_t of_ranks(const Block& block, std::uint32_t from, std::uint32_t bel
 }
 
 template <class L>
-void rank(const Block& block, EvictionOrder& ranks) noexcept {
-  rank_by_slots<L>(block, ranks);
+void rank(const Block& block, EvictionOrder& order) noexcept {
+  rank_by_slots<L>(block, order);
 }
 
 // Which residents of a block could move where.
@@ -253,28 +258,41 @@ HWY_INLINE std::uint64_t low_bytes_up_to(const Block& block, std::uint32_t most)
 
 template <class L>
 std::uint64_t of_ranks(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
-  BlockCopy copy;
-  const Block& block = readable_block(shared, copy);
-  return low_bytes_up_to<L>(block, std::min(below, 255u)) & ~low_bytes_up_to<L>(block, from);
+  if constexpr (L::kForm == Form::maplet) {
+    return of_ranks_by_slots<L>(shared, from, below);
+  } else {
+    BlockCopy copy;
+    const Block& block = readable_block(shared, copy);
+    return low_bytes_up_to<L>(block, std::min(below, 255u)) & ~low_bytes_up_to<L>(block, from);
+  }
 }
 
 template <class L>
-void rank(const Block& shared, EvictionOrder& ranks) noexcept {
+HWY_INLINE void rank_by_vectors(const Block& shared, EvictionOrder& order) {
   using Lanes = ResidentLanes<L>;
   const typename Lanes::D d;
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   const Lanes lanes(block);
-  auto* const bucket_offsets = reinterpret_cast<typename Lanes::T*>(ranks.bucket_offsets);
+  auto* const bucket_offsets = reinterpret_cast<typename Lanes::T*>(order.bucket_offsets);
   for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
     hn::Store(lanes.bucket_offsets(s), d, bucket_offsets + s);
   }
   const std::uint32_t mark = block.overflow_mark();
-  ranks.below = mark + EvictionOrder::kStep<L>;
-  ranks.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
+  order.below = mark + EvictionOrder::kStep<L>;
+  order.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   const std::uint64_t up_to_mark = low_bytes_up_to<L>(block, mark);
-  ranks.covered = up_to_mark & ~ranks.free;
-  ranks.next = low_bytes_up_to<L>(block, std::min(ranks.below, 255u)) & ~up_to_mark;
+  order.covered = up_to_mark & ~order.free;
+  order.next = low_bytes_up_to<L>(block, std::min(order.below, 255u)) & ~up_to_mark;
+}
+
+template <class L>
+void rank(const Block& shared, EvictionOrder& order) noexcept {
+  if constexpr (L::kForm == Form::maplet) {
+    return rank_by_slots<L>(shared, order);
+  } else {
+    rank_by_vectors<L>(shared, order);
+  }
 }
 
 // Which residents could move where, computed for two or three slots in most searches.
@@ -287,8 +305,8 @@ class MoveMasks {
       hn::Store(lanes_.bucket_offsets(s), D(), own_bucket_offsets_ + s);
     }
   }
-  HWY_INLINE MoveMasks(const Block& block, const EvictionOrder& ranks)
-      : lanes_(block), bucket_offsets_(reinterpret_cast<const T*>(ranks.bucket_offsets)) {}
+  HWY_INLINE MoveMasks(const Block& block, const EvictionOrder& order)
+      : lanes_(block), bucket_offsets_(reinterpret_cast<const T*>(order.bucket_offsets)) {}
   MoveMasks(const MoveMasks&) = delete;
   MoveMasks& operator=(const MoveMasks&) = delete;
 

@@ -15,6 +15,9 @@
 
 #include <hwy/cache_control.h>
 
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/engine/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,5 +1,5 @@
 // The time of an expiring filter: which tick it is, when a slot is dead, and marks that fall. Its
-// memory is one piece, so whoever has the blocks has the tick:
+// memory is one piece, so a pointer to the blocks leads to the tick:
 //
 //   | head block: the tick | blocks ... | next marks, one byte for each block |
 //
@@ -9,8 +9,8 @@
 // a writer that needs it.
 //
 // The tick
-//   T1  The tick moves on only inside a write section: of the only writer, or of one of many who
-//       all lock (locking.h, W8).
+//   T1  The tick moves on only inside a write section: of the only writer, or of one of many
+//       that all lock (locking.h, W8).
 //   T2  It moves on from t only when the sweep of t has passed all blocks. The sweep passes a block
 //       that it has seen unlocked and unchanged by R3 (locking.h) without a death of t, or it locks
 //       the block and empties those slots. A dead slot never leaves its block.
@@ -18,35 +18,37 @@
 //       there are many writers (the exchange of the lock, see memory_order.h).
 //   T4  A reader reads the tick between its two loads of the header of the block that it looks at.
 //
-// Whoever has read the tick t there finds only deaths of t (dead) and t + 1 to t + 15 (alive),
-// which 4 bits tell apart. None is later: its writer had read a tick no later than t, since it
-// unlocked the block before. None is earlier: the sweep of each tick before t has passed the block
-// when no slot in it, and no writer that held it, could bring such a death any more. For a writer
-// that has read s with the lock, and stores a death of s + 2 or later, keeps the sweep of s + 1
-// from passing the block, and so the tick from moving on from s + 1, until it unlocks.
+// A thread that has read the tick t there finds only deaths of t (dead) and t + 1 to t + 15
+// (alive), which 4 bits tell apart. None is later: its writer had read a tick no later than t,
+// since it unlocked the block before. None is earlier: the sweep of each tick before t has passed
+// the block when no slot in it, and no writer that held it, could bring such a death any more. For
+// a writer that has read the tick s with the lock stores a death of s + 2 or later. Until it
+// unlocks, the sweep of s + 1 does not pass the block, and so the tick does not move on from s + 1.
 //
 // An insert takes effect when it reads the tick: a look that begins after the tick has moved on
 // finds the block locked or changed already. A lookup takes effect when it reads the tick, or
 // anywhere between its looks at the headers if no slot had the fingerprint.
 //
 // Marks that fall
-//   A spill raises home's mark and home's next mark, both under home's lock.
-//   M1  Every kOverflowMarkTicks ticks or more, the sweep also exchanges: it locks each block,
-//   makes its
-//       mark its next mark, and that 0.
+//   An eviction from home raises home's mark and home's next mark, both under home's lock.
+//   M1  Every kOverflowMarkTicks ticks or more, the sweep also exchanges: it locks each block and
+//       sets its mark to its next mark, and the next mark to 0.
 //   M2  An insert that renews a key in its alternate raises home's next mark, with both locked.
 //
 // Why no mark is too low. Let a key x live at home A and away in B after an exchange of A in tick
 // t2; the one before was in tick t1, and t2 >= t1 + 14 + 2. Being alive, x was last inserted or
 // renewed in tick t2 - 14 or later, so after the exchange in t1. If it was away then, or found no
-// room at home, that raised A's next mark (M2, or the spill); else the spill that moved it away
-// since did. No exchange of A came in between. Two keys x and y that look the same and are each
-// other's home and alternate (table.h) may share one slot; it lives as long as the one renewed
-// last, but the argument is made for each by its own renewals. Such a slot that moves from A to B
-// raises A's marks, and from B to A raises B's. Readers see marks in the header, so R3 covers the
-// exchange.
+// room at home, that raised A's next mark (M2, or the eviction); else the eviction that moved it
+// away since did. No exchange of A came in between. Two keys x and y that look the same and are
+// each other's home and alternate (table-inl.h) may share one slot; it lives as long as the one
+// renewed last, but the argument is made for each by its own renewals. Such a slot that moves from
+// A to B raises A's marks, and from B to A raises B's. Readers see marks in the header, so R3
+// covers the exchange.
 #ifndef NESTLINE_LIB_ENGINE_PLACE_AGING_H_
 #define NESTLINE_LIB_ENGINE_PLACE_AGING_H_
+
+#include <bit>
+#include <cstdint>
 
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/test_hooks.h"
@@ -101,11 +103,11 @@ inline std::uint8_t& next_overflow_mark(const Block* blocks, const Geometry& geo
 // Makes a block's next mark cover the rank; only for the thread that holds the block.
 inline void raise_next_overflow_mark(const Block* blocks, const Geometry& geometry,
                                      std::uint64_t block, std::uint32_t eviction_rank) {
-  std::uint8_t& young = next_overflow_mark(blocks, geometry, block);
-  if (young <= eviction_rank) store_shared(young, static_cast<std::uint8_t>(eviction_rank + 1));
+  std::uint8_t& next = next_overflow_mark(blocks, geometry, block);
+  if (next <= eviction_rank) store_shared(next, static_cast<std::uint8_t>(eviction_rank + 1));
 }
 
-// What a spill from a block that is held does to its marks.
+// What an eviction from a block that is held does to its marks.
 template <class L, class BlockLock>
 void raise_overflow_marks(BlockLock& hold, const Block* blocks, const Geometry& geometry,
                           std::uint64_t block, std::uint32_t eviction_rank) {

@@ -9,6 +9,8 @@
 #ifndef NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
 #define NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
 
+#include <cstdint>
+
 #include "lib/engine/place/layout.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -42,9 +44,10 @@ NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
   return {block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
 }
 
-// The same for a filter whose width is no constant.
+// The same for a layout that is no constant.
 inline Place home_of(int bits, const Geometry& geometry, std::uint64_t hash) {
-  return visit_layout(bits, [&](auto layout) { return home_of<decltype(layout)>(geometry, hash); });
+  return visit_any_layout(bits,
+                          [&](auto layout) { return home_of<decltype(layout)>(geometry, hash); });
 }
 
 // The other block of a fingerprint of `place.block`; that block itself if there is no other.

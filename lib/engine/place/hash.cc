@@ -1,6 +1,10 @@
 // XXH3, compiled into this file so that the library needs no libxxhash at run time.
 #include "lib/engine/place/hash.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -26,10 +26,14 @@
 // 8-bit fingerprints share all four, of the 510 of 9 bits two do, and 92 pairs of the 1020 of 10
 // bits (by chance 59 and 301 pairs would).
 //
-// The eviction rank is the fingerprint's low byte less 1: whoever leaves a full block is found by
-// one minimum over its bytes, and a lookup compares the low byte with the mark.
+// The eviction rank is the fingerprint's low byte less 1: the fingerprint that leaves a full block
+// is found by one minimum over its bytes, and a lookup compares the low byte with the mark.
 #ifndef NESTLINE_LIB_ENGINE_PLACE_HASH_H_
 #define NESTLINE_LIB_ENGINE_PLACE_HASH_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
 
 #include "nestline/internal/buckets.h"
 
@@ -62,7 +66,7 @@ inline KeyHasher hasher_of(std::uint64_t seed) { return {seed, derive_secrets(se
 // XXH3-64 without a seed, for the checksums of files.
 std::uint64_t checksum_bytes(const void* bytes, std::size_t size) noexcept;
 
-// Spill class, 0 to 254. A mark of m covers the low bytes up to m.
+// Eviction rank, 0 to 254. A mark of m covers the low bytes up to m.
 inline constexpr std::uint32_t kEvictionRanks = 255;
 
 NESTLINE_INLINE constexpr std::uint32_t eviction_rank(std::uint32_t fingerprint) {

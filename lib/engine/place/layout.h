@@ -21,26 +21,31 @@
 //
 // 20 bit, a maplet: slot s has the low 16 bits of its fingerprint at bytes 2s and 2s + 1, its value
 // at bytes 16 + 5s to 20 + 5s (0 if free), and the fingerprint's high nibble in byte 56 + s / 2, in
-// the low half for even s. All slots are a key's bucket, 8 lanes of one: nobody moves inside a
-// block.
+// the low half for even s. All slots are a key's bucket, 8 segments of one slot: nothing moves
+// inside a block.
 //
 // 8 + 4 and 12 + 4, an expiring filter: beside each fingerprint lie 4 bits, its death, the tick
 // from which on it counts as absent, mod 16; 0 if free. At 8 bits deaths lie where the high nibbles
 // of 12 bit do, at 12 in the highest bits of the halfword.
 //
 // Bytes 60..63, the header, are one little-endian 32-bit word: overflow mark (bits 0..7), writer
-// lock (bit 8), version (bits 9..31). A filter without locks keeps lock and version at 0.
+// lock (bit 8), version (bits 9..31). In a filter without locks, lock and version are 0. A bulk
+// build is the exception while it runs: the header of a block with deferred keys means nothing
+// until pack() rewrites it (fill, below).
 //
 // Other threads may see each store at once (memory_order.h): the header's one; for a slot one at 8,
 // 16 and 12 + 4 bits, two at 9, 12 and 8 + 4, three at 10; at 20 bits two, and one or two for its
 // value.
 //
-// The low byte of a fingerprint is never 0: so a slot is free when its low byte is 0. Lane j is the
-// slots [j * R, (j + 1) * R). A key has one candidate slot in each lane: these are its bucket.
+// The low byte of a fingerprint is never 0: so a slot is free when its low byte is 0. Segment j is
+// the slots [j * R, (j + 1) * R). A key has one candidate slot in each segment: its bucket.
 #ifndef NESTLINE_LIB_ENGINE_PLACE_LAYOUT_H_
 #define NESTLINE_LIB_ENGINE_PLACE_LAYOUT_H_
 
+#include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include "lib/engine/place/hash.h"
@@ -92,7 +97,7 @@ struct alignas(kBlockBytes) internal::Block {
 };
 using internal::Block;
 static_assert(sizeof(Block) == kBlockBytes && kEvictionRanks <= 255,
-              "a mark above the highest class must fit its byte");
+              "a mark above the highest rank must fit its byte");
 
 // Eight bytes of a block as a number, the first one the lowest.
 constexpr std::uint64_t little_endian(std::uint64_t word) {
@@ -123,8 +128,8 @@ struct NoValue {
   bool operator==(const NoValue&) const = default;
 };
 
-// Of all layouts: how many lanes and slots there are, and how a hash becomes a fingerprint. Each
-// says besides where a slot's bits are, and what value it carries. Buckets: of buckets.h.
+// What all layouts have: the numbers of segments and slots, and how a hash becomes a fingerprint.
+// Each layout adds where a slot's bits are, and what value it carries. Buckets: of buckets.h.
 template <class Buckets, std::uint32_t kFingerprintCount>
 struct LayoutShape : Buckets {
   static constexpr int kNumber = Buckets::kBits;
@@ -179,8 +184,10 @@ struct PlanesLayout : LayoutShape<internal::FilterSlots<kBits>, (255u << kBits) 
     }
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
-  // Stores in the lowest of some free slots. Where there is none, it may change the header's lock
-  // and version, which nobody uses then; without a branch, which would be mispredicted.
+  // Stores in the lowest of `slots`, which are free. If `slots` is empty, the store may go to bytes
+  // 62 and 63 of the header instead of a branch, which would be mispredicted. Only bulk builds call
+  // this: a key without a slot is deferred, and pack() rewrites the header of every block that has
+  // deferred keys.
   NESTLINE_INLINE static void fill(Block& block, std::uint64_t slots, std::uint32_t fingerprint) {
     const std::uint32_t slot = first_slot(slots | std::uint64_t{1} << 63);
     for (std::uint32_t p = 0; p < kPlanes; ++p) {

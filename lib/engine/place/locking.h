@@ -1,7 +1,7 @@
 // How readers and writers share blocks: the protocol, and the three lock policies that kernels,
-// table.h and eviction.h take as a parameter. NoLocks, for one thread, compiles everything here to
-// nothing; OneWriter and BlockLocks are for readers beside one writer and beside many. Each block
-// has a lock bit and a version in its header (layout.h).
+// table-inl.h and eviction-inl.h take as a parameter. NoLocks, for one thread, compiles everything
+// here to nothing; OneWriter and BlockLocks are for readers beside one writer and beside many. Each
+// block has a lock bit and a version in its header (layout.h).
 //
 // Writers
 //   W1  A thread changes a block only while it holds its lock. Unlocking a changed block advances
@@ -11,17 +11,17 @@
 //       is of the higher block, or free at that moment; else it releases the first, takes both in
 //       order and looks again.
 //   W3  An operation decides (is there a copy, is there room) under the locks of the blocks in
-//       question, and keeps them until it has done what it decided: then it takes effect. Only
-//       update, whose keys have four blocks, may look at the old key's home or, if it found no
-//       copy, at both its blocks as a reader does (R3) while it holds the block it stores in: the
-//       absence was true then, and from then on no other thread can see that the new key is absent.
+//       question. It keeps them until it has done what it decided: then it takes effect.
+//       Exception: update, whose two keys have four blocks. It holds the block that it stores in,
+//       and looks for the old key as a reader does (R3): at its home, and if no copy is there, at
+//       both its blocks. That is enough: when it finds the old key absent, that is true at that
+//       instant, and no other thread can see the new key absent from then on.
 //   W4  A displacement copies a fingerprint, then clears it. A move to the alternate, under both
 //       locks, raises home's mark first. update clears the old key before it stores the new one.
-//   W5  Room is made before the newcomer is placed: eviction.h searches a chain of moves on copies
-//   of
-//       the blocks, without locks, and carries them out from the far end, each under its two locks,
-//       if the victim is still there and has room. Each move leaves the same keys: giving up the
-//       rest does no harm.
+//   W5  Room is made before the newcomer is placed. A search finds a chain of moves on copies of
+//       the blocks, without locks. The moves are carried out from the far end, each under the locks
+//       of its two blocks, if the victim is still there and has room. Each move leaves the same
+//       keys, so giving up the rest does no harm.
 //   W6  A writer overtaken kMaxTries times returns without an outcome, and its caller makes the
 //       other writers wait (concurrent_state.h). Then only readers take locks.
 //   W7  Where there are many writers, each returns only when all other threads can see what it
@@ -39,7 +39,7 @@
 //
 // Readers
 //   R1  A reader looks at home, and at the alternate if home's mark, as read then, covers the
-//       class.
+//       rank.
 //   R2  A match is a yes at once; acquire_fence() keeps the thread's next lookup from overtaking
 //       it. (At 12 bits, where a fingerprint is two bytes, only under R3.)
 //   R3  A no, or a number, counts only if every block looked at was unlocked and its header is
@@ -58,13 +58,13 @@
 //
 // Why no reader misses a key x that stays in the filter, home A and alternate B. By R3 neither A
 // nor B changed between the reading of A and the check: both were read as they stood at one
-// instant, when no writer that changes either was between W3's start and end. So I1 of table.h
+// instant, when no writer that changes either was between W3's start and end. So I1 of table-inl.h
 // holds: x's fingerprint is in A, or in B and the mark covers it. This includes keys x and y with
 // equal fingerprint and bucket offset where y's home is B and its alternate A: x is stored in B; a
-// reader of x finds nothing in A; y is inserted, spills to A and is erased from B; the reader finds
-// nothing in B. The copy in A now stands for x; A's header has changed: the reader starts again. A
-// version has 23 bits: to mistake it, the reader would sleep through exactly 8,388,608 changes of
-// one block (or a multiple) between two loads.
+// reader of x finds nothing in A; y is inserted, is evicted to A and is erased from B; the reader
+// finds nothing in B. The copy in A now stands for x; A's header has changed: the reader starts
+// again. A version has 23 bits: to mistake it, the reader would sleep through exactly 8,388,608
+// changes of one block (or a multiple) between two loads.
 //
 // A yes at once is right too: by W4 a key of that rank was in the filter then or was being placed,
 // and the reader linearizes its insert; another can answer no only after the locks are released.
@@ -78,6 +78,9 @@
 #define NESTLINE_LIB_ENGINE_PLACE_LOCKING_H_
 
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
 #include <limits>
 #include <thread>
 #include <utility>
@@ -87,48 +90,11 @@
 
 namespace nestline { inline namespace v0_3 {
 
-// A block to change. Operations see blocks as const, and change them through BlockLock (table.h).
+// A block to change. Operations see blocks as const, and change them through BlockLock
+// (table-inl.h).
 inline Block& changeable(const Block* blocks, std::uint64_t block) {
   return const_cast<Block&>(blocks[block]);
 }
-
-// One thread at a time.
-struct NoLocks {
-  static constexpr bool kBlocksAreStable = true;  // what was found a moment ago is still so
-  // No writer overtakes, so the second try is the last, and the first look counts.
-  static constexpr std::uint32_t kMaxTries = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::uint32_t kReadTries = 1;
-
-  // The right to change the blocks with these numbers.
-  class BlockLock {
-   public:
-    BlockLock(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
-    BlockLock(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
-    bool add(std::uint64_t) { return true; }
-    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
-    Block& change(std::uint64_t block) { return changeable(blocks_, block); }
-
-   private:
-    const Block* blocks_;
-  };
-
-  // Blocks as they stood at one instant.
-  class OptimisticRead {
-   public:
-    explicit OptimisticRead(const Block* blocks, const BlockLock* = nullptr) : blocks_(blocks) {}
-    const Block& at(std::uint64_t block) { return blocks_[block]; }
-    [[nodiscard]] bool valid() const { return true; }
-
-   private:
-    const Block* blocks_;
-  };
-
-  // A block for a search whose result is checked later.
-  static const Block& copy_of(const Block& block, Block&) { return block; }
-  // Whether a reader that keeps finding changes may take locks (R4), and how.
-  using ReaderLock = BlockLock;
-  [[nodiscard]] bool readers_may_lock() const { return false; }
-};
 
 // Whether one thread writes without atomic exchanges (W8), or many do with them.
 class Writers {
@@ -169,6 +135,45 @@ class Writers {
   static constexpr std::uint64_t kMany = ~std::uint64_t{0};
   // Or the one writer, and whether sharing was requested.
   std::atomic<std::uint64_t> word_{kNobody};
+};
+
+// One thread at a time.
+struct NoLocks {
+  explicit NoLocks(Writers* = nullptr) {}
+  static constexpr bool kBlocksAreStable = true;  // what was found a moment ago is still so
+  // No writer overtakes, so the second try is the last, and the first look counts.
+  static constexpr std::uint32_t kMaxTries = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kReadTries = 1;
+
+  // The right to change the blocks with these numbers.
+  class BlockLock {
+   public:
+    BlockLock(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
+    BlockLock(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
+    bool add(std::uint64_t) { return true; }
+    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
+    Block& change(std::uint64_t block) { return changeable(blocks_, block); }
+
+   private:
+    const Block* blocks_;
+  };
+
+  // Blocks as they stood at one instant.
+  class OptimisticRead {
+   public:
+    explicit OptimisticRead(const Block* blocks, const BlockLock* = nullptr) : blocks_(blocks) {}
+    const Block& at(std::uint64_t block) { return blocks_[block]; }
+    [[nodiscard]] bool valid() const { return true; }
+
+   private:
+    const Block* blocks_;
+  };
+
+  // A block for a search whose result is checked later.
+  static const Block& copy_of(const Block& block, Block&) { return block; }
+  // Whether a reader that keeps finding changes may take locks (R4), and how.
+  using ReaderLock = BlockLock;
+  [[nodiscard]] bool readers_may_lock() const { return false; }
 };
 
 // Waits a little longer each time: first busily, then by letting other threads run.
@@ -361,6 +366,7 @@ struct SharedBlocks {
 
 // Many writers. Readers may lock.
 struct BlockLocks : SharedBlocks<false> {
+  explicit BlockLocks(Writers* = nullptr) {}
   using ReaderLock = BlockLock;
   [[nodiscard]] bool readers_may_lock() const { return true; }
 };

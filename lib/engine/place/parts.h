@@ -7,6 +7,8 @@
 #ifndef NESTLINE_LIB_ENGINE_PLACE_PARTS_H_
 #define NESTLINE_LIB_ENGINE_PLACE_PARTS_H_
 
+#include <cstdint>
+
 #include "nestline/internal/home.h"
 
 namespace nestline { inline namespace v0_3 {

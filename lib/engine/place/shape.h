@@ -1,6 +1,11 @@
-// What a filter of any kind is besides its keys: it makes an empty one, and a file's header.
+// The parameters of a filter of any kind: layout, number of blocks, growth, seed, capacities, and
+// of an expiring filter where its time stands. They are enough to make an empty filter and to write
+// the header of a file.
 #ifndef NESTLINE_LIB_ENGINE_PLACE_SHAPE_H_
 #define NESTLINE_LIB_ENGINE_PLACE_SHAPE_H_
+
+#include <cstddef>
+#include <cstdint>
 
 #include "lib/engine/place/aging.h"
 
@@ -26,7 +31,8 @@ struct Shape {
   std::uint64_t exchanged = 0;  // the tick whose sweep exchanged marks last
   std::uint64_t swept = 0;      // blocks that the sweep of this tick has passed, from the first on
   std::uint32_t waiting = 0;    // inserts since the last slice of it
-  // What stands before the blocks in memory; the blocks and what follows them.
+  // Sizes in memory, in blocks: what stands before the blocks, and the blocks with the next marks
+  // behind them.
   [[nodiscard]] std::uint64_t head_blocks() const { return is_expiring(bits) ? kHeadBlocks : 0; }
   [[nodiscard]] std::uint64_t stored_blocks() const {
     return is_expiring(bits) ? with_next_overflow_marks(geometry.blocks()) : geometry.blocks();

@@ -16,12 +16,14 @@ inline std::atomic<bool> skip_validation{false};
 inline std::atomic<bool> forget_changes{false};
 // Whether readers that have to look again take locks at once.
 inline std::atomic<bool> lock_at_once{false};
-// Faults of expiring filters (aging.h). Whether the tick moves on while slices of its sweep are
-// under way (T2); whether a renewal in the alternate leaves the next mark as it is (M2); whether a
-// sweep empties what dies at the next tick; whether dead slots move to other blocks (T2).
+// Faults of expiring filters (aging.h).
+// Whether the tick moves on while slices of its sweep are under way (T2).
 inline std::atomic<bool> tick_does_not_wait{false};
+// Whether a renewal in the alternate leaves the next mark as it is (M2).
 inline std::atomic<bool> forget_young_marks{false};
+// Whether a sweep empties what dies at the next tick.
 inline std::atomic<bool> sweep_too_early{false};
+// Whether dead slots move to other blocks (T2).
 inline std::atomic<bool> move_the_dead{false};
 // 1 + the tick that this thread's inserts take for the present one (T3); 0: they read it.
 inline thread_local constinit std::uint64_t early_tick = 0;

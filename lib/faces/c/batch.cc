@@ -1,4 +1,9 @@
 // The C functions on many keys of a filter. All arguments are checked before anything is touched.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
 #include "lib/faces/c/key_arrays.h"
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {
@@ -161,12 +166,12 @@ bool nestline_count_batch(const nestline_filter* filter, nestline_keys keys, uin
              }) != NESTLINE_NO_COUNT;
 }
 
-bool nestline_expiring_left_batch(const nestline_filter* filter, nestline_keys keys, uint8_t* ticks,
-                                  const char** error) {
+bool nestline_expiring_remaining_ticks_batch(const nestline_filter* filter, nestline_keys keys,
+                                             uint8_t* ticks, const char** error) {
   return ask_batch<ExpiringFilter>(
              filter, keys, ticks, "the array of ticks is NULL", error,
              [&](const auto& one, std::size_t first, const KeySpan& part, std::size_t) {
-               one.left(part, std::span(ticks + first, part.size()));
+               one.remaining_ticks(part, std::span(ticks + first, part.size()));
                return std::size_t{0};
              }) != NESTLINE_NO_COUNT;
 }

@@ -1,4 +1,7 @@
 // The C functions that only expiring filters have, and their clocks.
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "lib/faces/c/handle.h"
@@ -16,7 +19,7 @@ ExpiringOptions options_of(const nestline_expiring_options* given) {
   require_known(given, "options.struct_size is wrong: begin with NESTLINE_EXPIRING_OPTIONS_INIT");
   ExpiringOptions options = {
       .capacity = given->capacity, .fpr = given->fpr, .bits = given->bits, .seed = given->seed};
-  if (given->life != 0) options.life = given->life;
+  if (given->ttl_ticks != 0) options.ttl_ticks = given->ttl_ticks;
   if (given->load != 0) options.load = given->load;
   return options;
 }
@@ -67,4 +70,4 @@ uint64_t nestline_expiring_clock_tick(const nestline_expiring_clock* clock) {
 }
 
 NESTLINE_FIGURE(uint64_t, nestline_expiring_now, nestline_filter, now)
-NESTLINE_FIGURE(unsigned, nestline_expiring_life, nestline_filter, life)
+NESTLINE_FIGURE(unsigned, nestline_expiring_ttl_ticks, nestline_filter, ttl_ticks)

@@ -1,4 +1,10 @@
 // The C functions on whole filters: making, storing, freeing, describing and changing them.
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+#include <type_traits>
+#include <variant>
+
 #include "lib/faces/c/key_arrays.h"
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {
@@ -16,7 +22,8 @@ constexpr bool same(nestline_outcome ours, Outcome theirs) {
   return static_cast<int>(ours) == static_cast<int>(theirs);
 }
 static_assert(same(NESTLINE_STORED, Outcome::stored) && same(NESTLINE_PRESENT, Outcome::present) &&
-              same(NESTLINE_FULL, Outcome::full) && same(NESTLINE_COPIES, Outcome::copies));
+              same(NESTLINE_FULL, Outcome::full) &&
+              same(NESTLINE_TOO_MANY_COPIES, Outcome::too_many_copies));
 
 Options options_of(const nestline_options* given) {
   require_known(given, "options.struct_size is wrong: begin with NESTLINE_OPTIONS_INIT");

@@ -3,10 +3,17 @@
 #define NESTLINE_LIB_FACES_C_HANDLE_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <new>
+#include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
+#include <variant>
 
 #include "lib/faces/c/errors.h"
 #include "nestline/expiring_filter.h"
@@ -31,7 +38,7 @@ inline constexpr char kMapletCopies[] =
 
 inline bool is_stored(Outcome outcome, const char* full, const char* copies, const char** error) {
   if (outcome == Outcome::full) set_error(error, full);
-  if (outcome == Outcome::copies) set_error(error, copies);
+  if (outcome == Outcome::too_many_copies) set_error(error, copies);
   return outcome == Outcome::stored;
 }
 

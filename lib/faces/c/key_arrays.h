@@ -3,6 +3,15 @@
 #ifndef NESTLINE_LIB_FACES_C_KEY_ARRAYS_H_
 #define NESTLINE_LIB_FACES_C_KEY_ARRAYS_H_
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <span>
+#include <string_view>
+
 #include "lib/faces/c/handle.h"
 
 namespace nestline { inline namespace v0_3 { namespace c {

@@ -1,4 +1,11 @@
 // The C functions on maplets: each operation once, for all kinds of keys.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
 #include "lib/faces/c/key_arrays.h"
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {

@@ -1,4 +1,6 @@
 // The C functions on one key: each operation once, for all kinds of keys.
+#include <cstdint>
+
 #include "lib/faces/c/handle.h"
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {
@@ -50,9 +52,10 @@ std::uint64_t count(const nestline_filter* filter, MakeKey&& key, const char** e
 }
 
 template <typename MakeKey>
-std::uint64_t left(const nestline_filter* filter, MakeKey&& key, const char** error) {
-  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT,
-                                [&] { return only<ExpiringFilter>(filter).left(key()); });
+std::uint64_t remaining_ticks(const nestline_filter* filter, MakeKey&& key, const char** error) {
+  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return only<ExpiringFilter>(filter).remaining_ticks(key());
+  });
 }
 
 template <typename MakeKey>
@@ -78,8 +81,8 @@ NESTLINE_FOR_EACH_KEY(uint64_t, nestline_prepare, const nestline_filter, prepare
                       (const char** error), (error))
 NESTLINE_FOR_EACH_KEY(uint64_t, nestline_count, const nestline_filter, count, (const char** error),
                       (error))
-NESTLINE_FOR_EACH_KEY(uint64_t, nestline_expiring_left, const nestline_filter, left,
-                      (const char** error), (error))
+NESTLINE_FOR_EACH_KEY(uint64_t, nestline_expiring_remaining_ticks, const nestline_filter,
+                      remaining_ticks, (const char** error), (error))
 NESTLINE_FOR_EACH_KEY(bool, nestline_erase, nestline_filter, erase, (const char** error), (error))
 
 bool nestline_update_bytes(nestline_filter* filter, const void* old_key, size_t old_size,
@@ -103,5 +106,5 @@ nestline_outcome nestline_outcome_of(bool stored, const char* error) {
   if (stored) return NESTLINE_STORED;
   if (error == nullptr) return NESTLINE_PRESENT;
   if (error == kFull || error == kMapletFull) return NESTLINE_FULL;
-  return error == kCopies || error == kMapletCopies ? NESTLINE_COPIES : NESTLINE_ERROR;
+  return error == kCopies || error == kMapletCopies ? NESTLINE_TOO_MANY_COPIES : NESTLINE_ERROR;
 }

@@ -1,4 +1,11 @@
 // The C functions on stores.
+#include <chrono>
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "lib/faces/c/key_arrays.h"
 #include "nestline/nestline_store.h"
 #include "nestline/store_files.h"
@@ -239,7 +246,7 @@ bool nestline_store_stats(const nestline_store* store, nestline_store_counts* co
                                   .overflow_keys = stats.overflow_keys,
                                   .reads = stats.reads,
                                   .false_reads = stats.false_reads,
-                                  .questions = stats.questions,
+                                  .lookups = stats.lookups,
                                   .found = stats.found,
                                   .syncs = stats.syncs,
                                   .replayed_records = stats.replayed_records,

@@ -1,6 +1,9 @@
 #include "lib/faces/cluster/address.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <stdexcept>
 
 #include "lib/faces/cluster/reply.h"
 

@@ -1,3 +1,12 @@
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/cluster/transfer.h"
 
 namespace nestline { inline namespace v0_3 { namespace cluster {

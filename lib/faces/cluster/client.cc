@@ -1,7 +1,15 @@
 // The client: see client.h. What passes between here and the nodes is in run.cc.
 #include "lib/faces/cluster/client.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace nestline { inline namespace v0_3 { namespace cluster {
 

@@ -12,8 +12,18 @@
 #ifndef NESTLINE_LIB_FACES_CLUSTER_CLIENT_H_
 #define NESTLINE_LIB_FACES_CLUSTER_CLIENT_H_
 
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/cluster/connection.h"
 #include "lib/faces/cluster/slot_map.h"

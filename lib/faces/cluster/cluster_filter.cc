@@ -1,4 +1,17 @@
 // ClusterFilter: making, opening, removing, figures, and its members. See nestline/cluster.h.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/engine/place/parts.h"
 #include "lib/faces/cluster/transfer.h"
 
@@ -268,7 +281,7 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
 }
 
 std::size_t ClusterFilter::insert(KeySpan keys, std::span<Outcome> outcomes) {
-  return add_keys(*state_, cluster::kAdd, keys, outcomes, Outcome::copies);
+  return add_keys(*state_, cluster::kAdd, keys, outcomes, Outcome::too_many_copies);
 }
 std::size_t ClusterFilter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
   return add_keys(*state_, cluster::kAddUnique, keys, outcomes, Outcome::present);

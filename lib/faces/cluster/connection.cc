@@ -10,6 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
 
 namespace nestline { inline namespace v0_3 { namespace cluster {
 namespace {

@@ -5,6 +5,12 @@
 #define NESTLINE_LIB_FACES_CLUSTER_CONNECTION_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/faces/cluster/address.h"
 #include "lib/faces/cluster/reply.h"

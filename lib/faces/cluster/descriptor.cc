@@ -1,8 +1,17 @@
 #include "lib/faces/cluster/descriptor.h"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <random>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "nestline/version.h"
 

@@ -19,6 +19,11 @@
 #ifndef NESTLINE_LIB_FACES_CLUSTER_DESCRIPTOR_H_
 #define NESTLINE_LIB_FACES_CLUSTER_DESCRIPTOR_H_
 
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/cluster/reply.h"
 #include "lib/faces/redis/value/sub_filter_plan.h"
 #include "nestline/filter.h"

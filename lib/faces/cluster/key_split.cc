@@ -1,8 +1,12 @@
 #include "lib/faces/cluster/key_split.h"
 
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <span>
 #include <stdexcept>
+#include <string>
 
 #include "lib/engine/place/hash.h"
 #include "lib/engine/place/parts.h"

@@ -2,7 +2,10 @@
 #ifndef NESTLINE_LIB_FACES_CLUSTER_KEY_SPLIT_H_
 #define NESTLINE_LIB_FACES_CLUSTER_KEY_SPLIT_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <span>
 #include <vector>
 
 #include "nestline/keys.h"

@@ -2,7 +2,15 @@
 // the new items only. So each part is watched, and merged into if it is there, in a transaction
 // that fails and is repeated when it changes. A connection watches one part; those of different
 // nodes are merged at once. The epoch is read afterwards: parts of replaced content do not count.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <numeric>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "lib/faces/cluster/transfer.h"
 

@@ -19,6 +19,19 @@
 // So every byte counts, and no record can be left out, doubled or moved. A checksum is XXH3-64.
 #include "lib/faces/cluster/part_set.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "lib/filters/file/replacement.h"
 #include "lib/filters/file/sources.h"
 #include "lib/filters/parallel/parallel_tasks.h"

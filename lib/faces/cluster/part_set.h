@@ -2,6 +2,13 @@
 #ifndef NESTLINE_LIB_FACES_CLUSTER_PART_SET_H_
 #define NESTLINE_LIB_FACES_CLUSTER_PART_SET_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <vector>
+
 #include "lib/faces/cluster/descriptor.h"
 #include "lib/faces/cluster/key_split.h"
 #include "lib/faces/redis/value/value.h"

@@ -2,6 +2,7 @@
 
 #include <hiredis/hiredis.h>
 
+#include <cstddef>
 #include <new>
 
 namespace nestline { inline namespace v0_3 { namespace cluster {

@@ -3,6 +3,7 @@
 #define NESTLINE_LIB_FACES_CLUSTER_REPLY_H_
 
 #include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>

@@ -1,6 +1,15 @@
 #include "lib/faces/cluster/session.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace nestline { inline namespace v0_3 { namespace cluster {
 namespace {

@@ -6,6 +6,15 @@
 #ifndef NESTLINE_LIB_FACES_CLUSTER_SESSION_H_
 #define NESTLINE_LIB_FACES_CLUSTER_SESSION_H_
 
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/cluster/client.h"
 #include "lib/faces/cluster/descriptor.h"
 

@@ -1,6 +1,10 @@
 #include "lib/faces/cluster/slot_map.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace nestline { inline namespace v0_3 { namespace cluster {
 

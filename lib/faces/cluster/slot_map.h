@@ -3,6 +3,10 @@
 #define NESTLINE_LIB_FACES_CLUSTER_SLOT_MAP_H_
 
 #include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
 
 #include "lib/faces/cluster/address.h"
 #include "lib/faces/cluster/reply.h"

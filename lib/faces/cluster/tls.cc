@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstddef>
 #include <new>
 
 namespace nestline { inline namespace v0_3 { namespace cluster {

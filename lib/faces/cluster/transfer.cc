@@ -16,6 +16,17 @@
 // fetched at once, a piece of each in turn.
 #include "lib/faces/cluster/transfer.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 namespace nestline { inline namespace v0_3 { namespace cluster {
 namespace {
 

@@ -2,6 +2,13 @@
 #ifndef NESTLINE_LIB_FACES_CLUSTER_TRANSFER_H_
 #define NESTLINE_LIB_FACES_CLUSTER_TRANSFER_H_
 
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "lib/faces/cluster/part_set.h"
 #include "lib/faces/cluster/session.h"
 

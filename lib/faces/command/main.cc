@@ -1,8 +1,14 @@
 // nestline: the filter on the command line. Every error becomes one message and exit status 2. The
 // commands are tables (io/command.h), each in the file of what it does.
 #include <csignal>
+#include <cstddef>
+#include <cstdlib>
 #include <exception>
+#include <functional>
 #include <new>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include "lib/faces/command/io/command.h"
 #include "lib/faces/command/io/errors.h"

@@ -4,7 +4,16 @@
 // their own, which are combined; a window may combine one state into several, so the source stays
 // as it is. Where a query is interrupted DuckDB destroys the states.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/duckdb/filters.h"
 #include "lib/faces/duckdb/one_state.h"

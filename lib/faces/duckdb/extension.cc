@@ -1,5 +1,8 @@
 // The entry point of the extension.
 #define DUCKDB_EXTENSION_NAME nestline
+#include <exception>
+#include <string>
+
 #include "lib/faces/duckdb/api.h"
 #include "lib/faces/duckdb/one_state.h"
 

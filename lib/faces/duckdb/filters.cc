@@ -1,6 +1,13 @@
 #include "lib/faces/duckdb/filters.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <utility>
 
 #include "lib/faces/embed/bytes.h"
 

@@ -16,9 +16,14 @@
 #ifndef NESTLINE_LIB_FACES_DUCKDB_FILTERS_H_
 #define NESTLINE_LIB_FACES_DUCKDB_FILTERS_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <list>
+#include <memory>
 #include <mutex>
 #include <random>
+#include <span>
 #include <unordered_map>
 
 #include "lib/faces/embed/blob_filter.h"

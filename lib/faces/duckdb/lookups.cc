@@ -1,5 +1,14 @@
 // The functions of a row: may_contain, count, open, info, load, save and limits.
 #include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <initializer_list>
+#include <span>
+#include <stdexcept>
+#include <string_view>
 #include <tuple>
 
 #include "lib/faces/duckdb/filters.h"

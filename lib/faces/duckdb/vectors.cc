@@ -1,7 +1,15 @@
 #include "lib/faces/duckdb/vectors.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <limits>
+#include <memory>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string_view>
 
 #include "lib/faces/embed/bytes.h"
 

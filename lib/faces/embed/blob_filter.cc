@@ -1,5 +1,12 @@
 #include "lib/faces/embed/blob_filter.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
 #include "lib/filters/file/filter_bytes.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -21,7 +28,7 @@ BlobFilter::BlobFilter(std::span<const std::byte> bytes) : bytes_(bytes) {
   geometry_ = header.geometry;
   seed_ = header.seed;
   bits_ = header.bits;
-  kernels_ = &kernels_for(bits_);
+  kernels_ = &engine_for(bits_).block;
   identity_ = identity_of(bytes);
 }
 

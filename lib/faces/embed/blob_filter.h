@@ -10,13 +10,16 @@
 #define NESTLINE_LIB_FACES_EMBED_BLOB_FILTER_H_
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 
 #include "nestline/format_error.h"
 #include "nestline/internal/home.h"
 
 namespace nestline { inline namespace v0_3 {
 
-struct TableKernels;
+struct BlockKernels;
 
 class BlobFilter {
  public:
@@ -41,7 +44,7 @@ class BlobFilter {
   internal::Geometry geometry_;
   std::uint64_t seed_ = 0;
   int bits_ = 0;
-  const TableKernels* kernels_ = nullptr;
+  const BlockKernels* kernels_ = nullptr;
   Identity identity_{};
 };
 

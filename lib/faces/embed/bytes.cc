@@ -1,6 +1,17 @@
 // What serves filters of all kinds, and what is Filter's.
 #include "lib/faces/embed/bytes.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
 #include "lib/faces/embed/replacing.h"
 #include "lib/filters/file/file_format.h"
 #include "lib/filters/filter/bulk_build.h"
@@ -58,7 +69,7 @@ std::optional<std::int64_t> replace(const Blocks& blocks, const Shape& shape, st
   auto more = static_cast<std::int64_t>(incoming.counted());
   const std::uint64_t end = std::min(shape.geometry.blocks(), first + fresh.size());
   for (std::uint64_t block = first; block < end; ++block) {
-    const std::uint64_t free = blocks.kernels->free_slots(blocks.view.blocks[block]);
+    const std::uint64_t free = blocks.engine->block.free_slots(blocks.view.blocks[block]);
     more -= static_cast<int>(slots_of(shape.bits)) - std::popcount(free);
   }
   std::copy(fresh.begin(), fresh.end(), blocks.blocks() + first);

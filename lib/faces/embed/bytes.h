@@ -13,6 +13,11 @@
 #ifndef NESTLINE_LIB_FACES_EMBED_BYTES_H_
 #define NESTLINE_LIB_FACES_EMBED_BYTES_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+
 #include "lib/engine/place/little_endian.h"
 #include "lib/engine/place/shape.h"
 #include "lib/filters/filter/storage.h"

@@ -1,6 +1,12 @@
 #include "lib/faces/embed/collected.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "lib/faces/embed/lineage.h"
 

@@ -3,8 +3,12 @@
 #ifndef NESTLINE_LIB_FACES_EMBED_COLLECTED_H_
 #define NESTLINE_LIB_FACES_EMBED_COLLECTED_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <memory_resource>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <vector>
 

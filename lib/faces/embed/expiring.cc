@@ -1,4 +1,10 @@
 
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <span>
+#include <stdexcept>
+
 #include "lib/faces/embed/bytes.h"
 #include "lib/faces/embed/replacing.h"
 #include "lib/filters/expiring/expiring_state.h"

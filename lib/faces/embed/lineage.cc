@@ -1,11 +1,14 @@
 #include "lib/faces/embed/lineage.h"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "lib/filters/filter/blocks.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
 
-// Whoever may be away in `from` may be away in `to`.
+// Keys that may be away in `from` may be away in `to`.
 void raise_overflow_marks(const Blocks& from, Blocks& to) {
   const std::uint32_t old_growth = from.view.geometry.growth;
   const std::uint32_t new_growth = to.view.geometry.growth;
@@ -27,7 +30,7 @@ void raise_overflow_marks(const Blocks& from, Blocks& to) {
 
 template <class L>
 void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
-  Table<L, NoLocks> table(to.blocks(), to.view.geometry, *to.kernels);
+  const FilterOperations& target = to.engine->filter.alone;
   const std::uint32_t old_growth = from.view.geometry.growth;
   const std::uint32_t new_growth = to.view.geometry.growth;
   const std::uint64_t blocks = from.view.geometry.blocks();
@@ -40,9 +43,10 @@ void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
       std::uint64_t home = at >> old_growth << new_growth;
       if (new_growth != 0) home |= fingerprint >> (static_cast<unsigned>(L::kBits) - new_growth);
       const Place place{home, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
-      const bool stored = table.insert(place) == Outcome::stored;
+      const bool stored = target.insert_at(to.view, place) == Outcome::stored;
       // A copy that is found from here is found from the key's home: marks have been raised.
-      if (!stored && (surplus == IfFull::stays || !table.contains(place))) continue;
+      if (!stored && (surplus == IfFull::stays || target.count(to.view, place, nullptr) == 0))
+        continue;
       L::set(block, slot, 0);
       --from.size;
       to.size += stored ? 1 : 0;
@@ -62,7 +66,7 @@ MatchConfidence match_confidence_of(const Blocks& state, std::uint64_t key) noex
     return state.view.blocks[place.block].overflow_mark();
   };
   const auto has_copy = [&](const Place& place) {
-    return state.kernels->copies(state.view.blocks[place.block], place) != 0;
+    return state.engine->block.copies(state.view.blocks[place.block], place) != 0;
   };
   const Place home = home_of(state.bits, geometry, state.hasher()(key).value);
   Place away;
@@ -80,8 +84,8 @@ bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
   const auto block = [&](std::uint64_t number) -> const Block& {
     return state.view.blocks[number];
   };
-  if (state.kernels->find_path_to_free(block(home.block), home)) return false;
-  return count_copies(*state.kernels, state.view.geometry, home, false, block) >=
+  if (state.engine->block.find_path_to_free(block(home.block), home)) return false;
+  return count_copies(state.engine->block, state.view.geometry, home, false, block) >=
          most_copies(state.bits) / 2 - 1;
 }
 

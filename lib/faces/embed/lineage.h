@@ -1,25 +1,40 @@
 // Filters of one lineage can be united without their keys. They have the same width, seed and
 // number of blocks before the first doubling, however often each has doubled since. A key has the
-// same base, fingerprint and bucket offset in all of them, so what is stored in one can be moved to
+// same base, fingerprint and bucket offset in all of them. So what is stored in one can be moved to
 // another without the key, and keys that look the same in one of them look the same in each.
 //
-// Together they are like one filter: a key is in one of them, wherever, and it is found by asking
-// all. Moving keeps that, and so does erasing, if among several that show the key the right one is
-// chosen. What can go wrong is a key y whose home B is the alternate of x's home A, with the same
-// fingerprint and bucket offset. Say that filter i has a copies in A and b in B, of x_i and y_i
-// keys that were stored as x and as y; by I1 (table.h): a + b = x_i + y_i, b >= y_i if B's mark
-// does not cover the class, a >= x_i if A's does not. Erasing an x from filter i keeps it where x_i
-// > 0, as shown there. Where x_i = 0, the copy that goes is a y's, and a y of i has to change its
-// name with an x of another filter j: x_j and y_i fall, y_j rises, which needs b_j >= y_j + 1
-// unless B is covered in j. Erasing picks, in this order:
+// Together they answer as one filter: a key is in one of them, no matter which, and it is found by
+// asking all. Moving fingerprints keeps that. Erasing keeps it too, if among several filters that
+// show the key the right one is chosen:
 //
-//   sure   a > 0, and B's mark does not cover the class: then y_i <= b, so x_i >= a > 0.
-//   home   a > 0, in no filter surely. If x_i = 0, an x is in some j. There either a_j > 0 and B is
-//          covered, or a_j = 0 and b_j = x_j + y_j >= y_j + 1.
-//   away   b > 0 and A's mark covers the class, and a = 0 in all of them: if x_i = 0, an x is in
-//          some j with a_j = 0, as before.
+// Let x be the key to erase, with home A and alternate B. Let y be a key with the same fingerprint
+// and bucket offset and home B; its alternate is A. Of filter i let
+//
+//   a_i, b_i   be the copies in A and in B,
+//   x_i, y_i   the number of keys that were stored in i as x and as y.
+//
+// By I1 (table-inl.h): a_i + b_i = x_i + y_i; a_i >= x_i unless A's mark covers the rank; b_i >=
+// y_i unless B's does.
+//
+// Erasing an x from filter i keeps this where x_i > 0, as shown in table-inl.h. Where x_i = 0, the
+// copy that goes is a y's, and the keys have to be relabelled. Copies of x and y are bit-identical,
+// so one may decide afterwards which key a copy stands for: an x of another filter j becomes a y,
+// in place of the y of i. So y_i and x_j fall by 1, and y_j rises by 1. That needs an x_j > 0, and
+// b_j > y_j unless B's mark covers the rank in j. Erasing takes the first of these cases that some
+// filter i is in:
+//
+//   case   condition                                      why I1 is kept
+//   sure   a_i > 0, and B's mark does not cover the       y_i <= b_i, so x_i >= a_i > 0
+//          rank
+//   home   a_i > 0, and no filter is sure                 if x_i = 0, some x_j > 0. Either a_j > 0,
+//                                                         then B's mark covers the rank in j. Or
+//                                                         a_j = 0, then b_j = x_j + y_j >= y_j + 1
+//   away   b_i > 0, A's mark covers the rank, and         if x_i = 0, some x_j > 0, with a_j = 0 as
+//          a_j = 0 in every j                             before
 #ifndef NESTLINE_LIB_FACES_EMBED_LINEAGE_H_
 #define NESTLINE_LIB_FACES_EMBED_LINEAGE_H_
+
+#include <cstdint>
 
 #include "lib/faces/embed/bytes.h"
 
@@ -33,11 +48,11 @@ enum class MatchConfidence : std::uint8_t {
   none,  // not at all
   away,  // in its alternate only
   home,  // at home
-  sure,  // at home, where nobody whose home is the alternate can be
+  sure,  // at home, and no copy there can be of a key whose home is the alternate
 };
 MatchConfidence match_confidence_of(const internal::Blocks& blocks, std::uint64_t key) noexcept;
-// Whether an insert of the key would have to search for room, which takes long, although there are
-// as many copies of it as its bucket has slots, or one less.
+// Whether the bucket has as many copies of the key as slots, or one less, and an insert would have
+// to search for room, which takes long.
 bool is_crowded(const internal::Blocks& blocks, std::uint64_t key) noexcept;
 
 // What part of a filter's fingerprints is to be moved: `some` of `all`, evenly over its blocks, and

@@ -2,6 +2,11 @@
 #ifndef NESTLINE_LIB_FACES_EMBED_REPLACING_H_
 #define NESTLINE_LIB_FACES_EMBED_REPLACING_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
 #include "lib/filters/filter/blocks.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -1,3 +1,6 @@
+#include <cstddef>
+#include <utility>
+
 #include "lib/faces/embed/bytes.h"
 #include "lib/filters/concurrent/concurrent_state.h"
 

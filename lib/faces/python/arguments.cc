@@ -2,8 +2,16 @@
 
 #include <pybind11/numpy.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/faces/python/one_key.h"
 
@@ -101,16 +109,16 @@ void bind_outcome(py::module_& module) {
   const auto number = [](Outcome outcome) { return static_cast<int>(outcome); };
   const py::dict members("stored"_a = number(Outcome::stored),
                          "present"_a = number(Outcome::present), "full"_a = number(Outcome::full),
-                         "copies"_a = number(Outcome::copies));
-  py::object made =
-      py::module_::import("enum").attr("IntEnum")("Outcome", members, "module"_a = "nestline");
+                         "too_many_copies"_a = number(Outcome::too_many_copies));
+  py::object made = py::module_::import("nestline._renamed")
+                        .attr("OutcomeBase")("Outcome", members, "module"_a = "nestline");
   made.attr("__doc__") = R"(How an insert ended; the numbers are those of C and C++.
 
-stored   the key is in the filter now
-present  insert_unique, and insert of an ExpiringFilter: it was found already
-full     there is no room: the key will be missed
-copies   its slots hold as many copies as they can, of this key or of one that
-         looks the same
+stored           the key is in the filter now
+present          insert_unique, and insert of an ExpiringFilter: it was found already
+full             there is no room: the key will be missed
+too_many_copies  its slots hold as many copies as they can, of this key or of one
+                 that looks the same
 
 >>> filter = Filter(1000, fpr=0.0001)
 >>> filter.insert_unique("a", outcomes=True)

@@ -2,8 +2,17 @@
 #ifndef NESTLINE_LIB_FACES_PYTHON_ARGUMENTS_H_
 #define NESTLINE_LIB_FACES_PYTHON_ARGUMENTS_H_
 
+#include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/python/key_batch.h"
 #include "nestline/filter.h"

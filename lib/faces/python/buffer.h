@@ -3,6 +3,7 @@
 #define NESTLINE_LIB_FACES_PYTHON_BUFFER_H_
 
 #include <bit>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 

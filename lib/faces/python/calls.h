@@ -6,6 +6,14 @@
 
 #include <pybind11/numpy.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
 #include "lib/faces/python/arguments.h"
 #include "lib/faces/python/one_key.h"
 

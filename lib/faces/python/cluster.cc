@@ -3,6 +3,9 @@
 
 #include <pybind11/stl.h>
 
+#include <string>
+#include <vector>
+
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/members.h"
 

@@ -1,8 +1,18 @@
 // The class ExpiringFilter. With a window each call first moves time on to the present, mostly by
 // reading the clock; after a tick by a sweep of the memory, without the interpreter's lock.
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/members.h"
@@ -79,13 +89,23 @@ auto timed(PyExpiringFilter& held, Arguments... arguments) {
   return function(held, arguments...);
 }
 
+// ttl_ticks, or `life`, its name of version 0.2.
+std::optional<std::uint64_t> ttl_ticks_of(const py::object& ttl_ticks, const py::object& life) {
+  if (!life.is_none()) {
+    if (!ttl_ticks.is_none()) throw std::invalid_argument("ttl_ticks is given twice, once as life");
+    warn_of_old_name("ttl_ticks");
+    return number_of(life, "ttl_ticks");
+  }
+  if (ttl_ticks.is_none()) return std::nullopt;
+  return number_of(ttl_ticks, "ttl_ticks");
+}
+
 py::object insert_keys(PyExpiringFilter& held, py::handle keys, const py::object& out,
-                       bool outcomes, const py::object& life) {
-  const unsigned most = held.shared()->life();
-  std::uint64_t ticks = most;
-  if (!life.is_none()) ticks = number_of(life, "life");
+                       bool outcomes, const py::object& ttl_ticks, const py::object& life) {
+  const unsigned most = held.shared()->ttl_ticks();
+  const std::uint64_t ticks = ttl_ticks_of(ttl_ticks, life).value_or(most);
   if (ticks < 1 || ticks > most) {
-    throw std::invalid_argument("life is from 1 to " + std::to_string(most) + " ticks");
+    throw std::invalid_argument("ttl_ticks is from 1 to " + std::to_string(most));
   }
   const auto lives = static_cast<unsigned>(ticks);
   held.catch_up();
@@ -100,9 +120,9 @@ py::object insert_keys(PyExpiringFilter& held, py::handle keys, const py::object
   });
 }
 
-py::object left(PyExpiringFilter& held, py::handle keys, const py::object& out) {
+py::object remaining_ticks(PyExpiringFilter& held, py::handle keys, const py::object& out) {
   return answer<false>(held, keys, out, Answers::Kind::numbers,
-                       [](auto& filter, auto... key) { return filter.left(key...); });
+                       [](auto& filter, auto... key) { return filter.remaining_ticks(key...); });
 }
 
 void advance(PyExpiringFilter& held, py::handle ticks) {
@@ -128,7 +148,7 @@ std::uint64_t now(PyExpiringFilter& held) { return held.shared()->now(); }
 Made aged(ExpiringFilter&& filter, Window window, double elapsed) {
   if (elapsed > 0) {
     if (!window) throw std::invalid_argument("elapsed is for a filter with a window");
-    const double ticks = elapsed * filter.life() / seconds_of(*window);
+    const double ticks = elapsed * filter.ttl_ticks() / seconds_of(*window);
     // More than a life is all the same.
     filter.advance(static_cast<std::uint64_t>(std::min(ticks, 1e9)));
   }
@@ -172,7 +192,7 @@ void bind_time(py::class_<PyExpiringFilter>& type) {
          R"(Moves time on, for a filter without a window. One pass over the memory for each
 tick, with the interpreter's lock released; more than 14 at once empty the filter.
 
->>> seen = ExpiringFilter(1000, life=2)
+>>> seen = ExpiringFilter(1000, ttl_ticks=2)
 >>> seen.insert("a")
 True
 >>> seen.advance(2)
@@ -198,8 +218,12 @@ which the next tick need not do. True: nothing is left to sweep.
   property("now", "The tick.", &timed<&now>);
   property("window", "Seconds that a key lives at least; None: the program moves time on.",
            [](PyExpiringFilter& held) { return seconds_or_none(held.window()); });
-  property("tick", "Seconds of a tick, window / life; None without a window.",
+  property("tick", "Seconds of a tick, window / ttl_ticks; None without a window.",
            [](PyExpiringFilter& held) { return seconds_or_none(held.tick()); });
+  property("life", "Deprecated: ttl_ticks is its name.", [](PyExpiringFilter& held) {
+    warn_of_old_name("ttl_ticks");
+    return held.shared()->ttl_ticks();
+  });
   property("refused", "How many keys were new and found no room, since it was made or loaded.",
            [](PyExpiringFilter& held) { return held.refused.load(); });
 }
@@ -207,7 +231,7 @@ which the next tick need not do. True: nothing is left to sweep.
 void bind_keys_of(py::class_<PyExpiringFilter>& type) {
   bind_insert(type, "insert", &insert_keys,
               R"(Makes the key, or each key, live for a whole window from now, or for the rest of
-this tick and `life` more ticks. True: it is new, and stored. False: it was there,
+this tick and `ttl_ticks` more ticks. True: it is new, and stored. False: it was there,
 or looks like one that is, and its life is renewed, never shortened; or there is no
 room, which `refused` counts, and which does not happen below the capacity.
 A program that must not drop a new key asks for outcomes: Outcome.full is new too.
@@ -219,10 +243,12 @@ A program that must not drop a new key asks for outcomes: Outcome.full is new to
 array([False,  True, False])
 >>> seen.insert(["a", "c"], outcomes=True) != Outcome.present
 array([False,  True])
->>> seen.insert("short", life=1), seen.left("short"), seen.left("a")
-(True, 1, 14)
+>>> seen.insert("short", ttl_ticks=1)
+True
+>>> seen.remaining_ticks("short"), seen.remaining_ticks("a")
+(1, 14)
 )",
-              py::arg("life") = py::none());
+              py::arg("ttl_ticks") = py::none(), py::arg("life") = py::none());
   method(type, "may_contain", &timed<&may_contain<PyExpiringFilter>, py::handle, const py::object&>,
          R"(Whether the key may be there and alive. For many keys, an array of bool.
 
@@ -245,18 +271,21 @@ array([ True,  True])
 array([0, 2], dtype=uint32)
 )",
          py::arg("keys"), py::arg("selection") = py::none());
-  method(type, "left", &timed<&left, py::handle, const py::object&>,
+  const auto remaining = &timed<&remaining_ticks, py::handle, const py::object&>;
+  method(type, "remaining_ticks", remaining,
          R"(For how many more ticks the key lives at least; 0: it is not there, or this is its
 last tick. For many keys, an array of uint8.
 
->>> seen = ExpiringFilter(1000, fpr=0.001, life=5)
+>>> seen = ExpiringFilter(1000, fpr=0.001, ttl_ticks=5)
 >>> seen.insert("a")
 True
 >>> seen.advance(2)
->>> seen.left("a"), seen.left(["a", "b"])
+>>> seen.remaining_ticks("a"), seen.remaining_ticks(["a", "b"])
 (3, array([3, 0], dtype=uint8))
 )",
          py::arg("keys"), py::arg("out") = py::none());
+  old_name(type, "left", "remaining_ticks", remaining, py::arg("keys"),
+           py::arg("out") = py::none());
   method(type, "__len__", &timed<&size>, "");
   method(type, "clear", &unlocked<&ExpiringFilter::clear, false, PyExpiringFilter>,
          "Removes everything; time stays.");
@@ -301,7 +330,7 @@ capacity  keys alive at once: those of a whole window and one tick
 window    seconds that a key lives at least; None: the program calls advance()
 fpr       wanted false-positive rate; None: 0.02, or what bits gives
 bits      of a fingerprint: 8 or 12; 0: the fewest that give fpr
-life      ticks of a window, 1 to 14: a key lives between life and life + 1 ticks
+ttl_ticks ticks of a window, 1 to 14: a key lives between so many and one more
 seed      of the hash; keep it secret where strangers choose the keys
 load      share of the slots in use at its capacity
 
@@ -319,21 +348,24 @@ False
 (True, False)
 )");
   type.def(py::init([](py::handle capacity, const py::object& window, const py::object& fpr,
-                       py::handle bits, py::handle life, py::handle seed, py::handle load) {
+                       py::handle bits, const py::object& ttl_ticks, py::handle seed,
+                       py::handle load, const py::object& life) {
              const Options given = options_of(capacity, fpr, bits, py::int_(0), seed, load);
-             const std::uint64_t ticks = number_of(life, "life");
+             const std::uint64_t ticks =
+                 ttl_ticks_of(ttl_ticks, life).value_or(ExpiringFilter::kMaxTtlTicks);
              constexpr std::uint64_t kMost = std::numeric_limits<unsigned>::max();
-             const ExpiringOptions options = {.capacity = given.capacity,
-                                              .fpr = given.fpr,
-                                              .bits = given.bits,
-                                              .life = static_cast<unsigned>(std::min(ticks, kMost)),
-                                              .load = given.load,
-                                              .seed = given.seed};
+             const ExpiringOptions options = {
+                 .capacity = given.capacity,
+                 .fpr = given.fpr,
+                 .bits = given.bits,
+                 .ttl_ticks = static_cast<unsigned>(std::min(ticks, kMost)),
+                 .load = given.load,
+                 .seed = given.seed};
              return made(ExpiringFilter(options), window_of(window));
            }),
            py::arg("capacity"), py::arg("window") = py::none(), py::arg("fpr") = py::none(),
-           py::arg("bits") = 0, py::arg("life") = ExpiringFilter::kMaxLife, py::arg("seed") = 0,
-           py::arg("load") = ExpiringOptions().load);
+           py::arg("bits") = 0, py::arg("ttl_ticks") = py::none(), py::arg("seed") = 0,
+           py::arg("load") = ExpiringOptions().load, py::kw_only(), py::arg("life") = py::none());
   bind_keys_of(type);
   bind_time(type);
   bind_figures(type);

@@ -1,4 +1,13 @@
 // The classes Filter, ConcurrentFilter and MappedFilter, and filters in files.
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/members.h"
 #include "nestline/parallel.h"

@@ -2,7 +2,21 @@
 // memory that it does not own, and needs no interpreter's lock.
 #include "lib/faces/python/key_batch.h"
 
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
 
 #include "lib/faces/python/one_key.h"
 #include "lib/faces/python/utf8.h"

@@ -1,6 +1,14 @@
 // Single keys, read without copying; the classes Hash and StringArray, and hash_key.
 #include <pybind11/numpy.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "lib/faces/python/arguments.h"
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/one_key.h"

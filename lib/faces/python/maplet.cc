@@ -3,6 +3,14 @@
 
 #include <pybind11/stl.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/members.h"
 

@@ -2,6 +2,16 @@
 #ifndef NESTLINE_LIB_FACES_PYTHON_MEMBERS_H_
 #define NESTLINE_LIB_FACES_PYTHON_MEMBERS_H_
 
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
 #include "lib/faces/python/calls.h"
 #include "lib/faces/python/copies.h"
 #include "nestline/io.h"
@@ -14,17 +24,23 @@ void method(Type& type, const char* name, Function function, const char* doc, Mo
   type.def(name, function, more..., doc);
 }
 
-// A function under its name of version 0.1, which warns. `now`: how to call it.
+// For a name of an earlier version. `now`: what it is called.
+inline void warn_of_old_name(const std::string& now) {
+  const std::string sentence = "Deprecated: " + now + " is its name.";
+  if (PyErr_WarnEx(PyExc_DeprecationWarning, sentence.c_str(), 1) != 0) {
+    throw py::error_already_set();
+  }
+}
+
+// A function under its name of an earlier version, which warns. `now`: how to call it.
 template <typename Scope, typename Result, typename... Arguments, typename... More>
 void old_name(Scope& scope, const char* name, const std::string& now,
               Result (*function)(Arguments...), const More&... more) {
   const std::string doc = "Deprecated: " + now + " is its name.";
   scope.def(
       name,
-      [function, doc](Arguments... arguments) -> Result {
-        if (PyErr_WarnEx(PyExc_DeprecationWarning, doc.c_str(), 1) != 0) {
-          throw py::error_already_set();
-        }
+      [function, now](Arguments... arguments) -> Result {
+        warn_of_old_name(now);
         return function(arguments...);
       },
       more..., doc.c_str());
@@ -54,7 +70,7 @@ void bind_figures(py::class_<Held>& type) {
   NESTLINE_FIGURE(capacity, "Keys that it promises to hold; of a ClusterFilter, as created.");
   NESTLINE_FIGURE(max_capacity, "Up to how many keys it grows by itself; 0: it does not.");
   NESTLINE_FIGURE(growth, "How often it has doubled.");
-  NESTLINE_FIGURE(life, "Ticks that a key lives at least.");
+  NESTLINE_FIGURE(ttl_ticks, "Ticks that a key lives at least.");
   NESTLINE_FIGURE(slots, "Slots, each for one copy of a key. They are never all in use.");
   NESTLINE_FIGURE(load_factor, "Share of the slots in use, by dead keys not yet swept too.");
   NESTLINE_FIGURE(expected_fpr, "The false-positive rate at the present load and growth.");

@@ -4,9 +4,14 @@
 #include <hwy/targets.h>
 
 #include <array>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/faces/python/arguments.h"
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/copies.h"
@@ -107,7 +112,7 @@ void fill(py::module_ module) {
   module.doc() = "The compiled part of nestline.";
   module.attr("__version__") = NESTLINE_VERSION_STRING;
   module.def(
-      "target", [] { return hwy::TargetName(kernels_for(8).target); },
+      "target", [] { return hwy::TargetName(engine_for(8).target); },
       "The instruction set that batches use on this processor.");
   bind_errors(module);
   bind_keys(module);

@@ -2,6 +2,12 @@
 #ifndef NESTLINE_LIB_FACES_PYTHON_ONE_KEY_H_
 #define NESTLINE_LIB_FACES_PYTHON_ONE_KEY_H_
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
 #include "lib/faces/python/buffer.h"
 #include "lib/faces/python/busy.h"
 #include "nestline/keys.h"

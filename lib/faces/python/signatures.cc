@@ -1,7 +1,9 @@
 #include "lib/faces/python/signatures.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -4,6 +4,17 @@
 
 #include <pybind11/stl.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/members.h"
 
@@ -146,18 +157,19 @@ void for_each(PyStore& held, const py::function& with) {
   });
 }
 
-py::dict stats_of(PyStore& held) {
+py::object stats_of(PyStore& held) {
   const StoreStats stats = held.shared()->stats();
   using namespace py::literals;
-  return py::dict("records"_a = stats.records, "live_bytes"_a = stats.live_bytes,
-                  "dead_bytes"_a = stats.dead_bytes, "segments"_a = stats.segments,
-                  "index_bytes"_a = stats.index_bytes, "index_slots"_a = stats.index_slots,
-                  "overflow_keys"_a = stats.overflow_keys, "reads"_a = stats.reads,
-                  "false_reads"_a = stats.false_reads, "questions"_a = stats.questions,
-                  "found"_a = stats.found, "syncs"_a = stats.syncs,
-                  "replayed_records"_a = stats.replayed_records, "cut_bytes"_a = stats.cut_bytes,
-                  "cut_records"_a = stats.cut_records, "back_end"_a = stats.back_end,
-                  "background_error"_a = stats.background_error);
+  const py::dict figures(
+      "records"_a = stats.records, "live_bytes"_a = stats.live_bytes,
+      "dead_bytes"_a = stats.dead_bytes, "segments"_a = stats.segments,
+      "index_bytes"_a = stats.index_bytes, "index_slots"_a = stats.index_slots,
+      "overflow_keys"_a = stats.overflow_keys, "reads"_a = stats.reads,
+      "false_reads"_a = stats.false_reads, "lookups"_a = stats.lookups, "found"_a = stats.found,
+      "syncs"_a = stats.syncs, "replayed_records"_a = stats.replayed_records,
+      "cut_bytes"_a = stats.cut_bytes, "cut_records"_a = stats.cut_records,
+      "back_end"_a = stats.back_end, "background_error"_a = stats.background_error);
+  return py::module_::import("nestline._renamed").attr("Stats")(figures);
 }
 
 // Syncs first, to report its error. A checkpoint that fails is none: the log has everything.

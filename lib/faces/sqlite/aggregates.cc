@@ -1,5 +1,14 @@
 // nestline_build(key [, fpr [, capacity]]) and nestline_merge(filter).
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <variant>
 
 #include "lib/faces/sqlite/filter_argument.h"
 #include "lib/faces/sqlite/values.h"

@@ -1,7 +1,19 @@
 #include "lib/faces/sqlite/filter_argument.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <tuple>
+#include <utility>
 
 #include "lib/faces/sqlite/values.h"
 

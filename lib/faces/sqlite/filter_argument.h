@@ -23,6 +23,15 @@
 #ifndef NESTLINE_LIB_FACES_SQLITE_FILTER_ARGUMENT_H_
 #define NESTLINE_LIB_FACES_SQLITE_FILTER_ARGUMENT_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <variant>
+
 #include "lib/faces/embed/blob_filter.h"
 #include "lib/faces/sqlite/api.h"
 #include "nestline/io.h"

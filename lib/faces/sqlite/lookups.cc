@@ -1,6 +1,11 @@
 // The functions of a row: contains, count, info; and open and file, which return handles.
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <span>
+#include <string>
+#include <variant>
 
 #include "lib/faces/sqlite/filter_argument.h"
 #include "lib/faces/sqlite/values.h"

@@ -8,6 +8,14 @@
 #ifndef NESTLINE_LIB_FACES_SQLITE_VALUES_H_
 #define NESTLINE_LIB_FACES_SQLITE_VALUES_H_
 
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <span>
+
 #include "lib/faces/embed/bytes.h"
 #include "lib/faces/sqlite/api.h"
 

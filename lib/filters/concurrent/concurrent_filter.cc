@@ -1,5 +1,12 @@
 // ConcurrentFilter: single keys, growing, properties. Its batches are in concurrent_batch.cc.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
 #include <new>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "lib/filters/concurrent/concurrent_state.h"
 
@@ -8,21 +15,25 @@ namespace {
 
 using State = ConcurrentFilter::State;
 
-// The first try of an insert, for a thread that writes alone, if allowed: in the table `tried`.
-NESTLINE_INLINE bool store_alone(State& state, const Blocks& table, std::uint64_t hash,
-                                 const Blocks*& tried) {
+// An insert by a thread that writes alone, if the filter need not grow first: into the table
+// `tried`. Nothing where it found no room in a filter that may grow.
+NESTLINE_INLINE Result insert_alone(State& state, const Blocks& table, std::uint64_t hash,
+                                    const Blocks*& tried) {
   tried = !table.grows_by_itself() || state.keys.allowed() > 0 ? &table : nullptr;
-  const bool stored = tried != nullptr && store_at_home<OneWriter>(table, hash);
-  if (stored) state.keys.add<OneWriter>(1);
-  return stored;
+  if (tried == nullptr) return std::nullopt;
+  const Result result = operations<OneWriter>(table).insert(table.view, hash);
+  if (result == Outcome::stored) state.keys.add<OneWriter>(1);
+  return result;
 }
 
 }  // namespace
 
 bool State::look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept {
   const auto& state = static_cast<const State&>(second);
-  return state.look_at(*state.table_.load(),
-                       [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
+  const Blocks& table = *state.table_.load();
+  return state.with_readers(table.engine->filter, [&](const auto& filter, Writers* writers) {
+    return filter.contains(table.view, hash, writers);
+  });
 }
 
 // Nothing throws here: grown_if_possible reports missing memory by its result, and neither locking
@@ -65,17 +76,26 @@ void make_way(State& state, const Tried& tried) noexcept {
   });
 }
 
-Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
-  const Blocks* tried = nullptr;
-  const bool stored =
-      state.try_alone([&](const Blocks& table) { return store_alone(state, table, hash, tried); });
-  if (stored) return {Outcome::stored};
+// The rest of an insert that has ended with `result` in the table `tried`, or was not tried. Apart
+// from it: it needs few registers.
+[[gnu::noinline]] Inserted insert_further(State& state, std::uint64_t hash, const Blocks* tried,
+                                          Result result) noexcept {
   return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
     // Not in a table that has taken its place since, nor where others may have made room.
-    const bool was_tried = Locks::kBlocksAreStable && std::exchange(tried, nullptr) == &table;
-    if (!was_tried && store_at_home<Locks>(table, hash)) return std::optional(Outcome::stored);
-    return insert_by_spill<Locks>(table, hash);
+    if (Locks::kBlocksAreStable && std::exchange(tried, nullptr) == &table) return result;
+    return operations<Locks>(table).insert(table.view, hash);
   })};
+}
+
+Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
+  const Blocks* tried = nullptr;
+  Result result;
+  const bool stored = state.try_alone([&](const Blocks& table) {
+    result = insert_alone(state, table, hash, tried);
+    return result == Outcome::stored;
+  });
+  if (stored) return {Outcome::stored};
+  return insert_further(state, hash, tried, result);
 }
 
 ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
@@ -108,28 +128,30 @@ KeyHasher ConcurrentFilter::hasher(const State& state) noexcept { return state.h
 
 Inserted ConcurrentFilter::insert_one(Hash key) noexcept { return insert_hash(*state_, key.value); }
 
+[[gnu::noinline]] static Inserted insert_unique_further(State& state, std::uint64_t hash) noexcept {
+  return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
+    return operations<Locks>(table).insert_unique(table.view, hash);
+  })};
+}
+
 // A thread that writes alone needs no fence (locking.h, W8): nobody else changes what it reads.
 Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
   bool present = false;
   const Blocks* tried = nullptr;
   const bool stored = state_->try_alone([&](const Blocks& table) {
-    present = table.kernels->of_filter().contains(table.view, key.value);
-    return !present && store_alone(*state_, table, key.value, tried);
+    present = table.engine->filter_lookups.contains(table.view, key.value);
+    return !present && insert_alone(*state_, table, key.value, tried) == Outcome::stored;
   });
   if (stored) return {Outcome::stored};
   if (present || may_contain_one(key)) return {Outcome::present};
-  return {insert_or_grow(*state_, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
-    return with_table<Locks>(
-        table, [&](auto& blocks) { return blocks.insert(blocks.home(key.value), {}, true); });
-  })};
+  return insert_unique_further(*state_, key.value);
 }
 
 Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
   return {insert_or_grow(*state_, false, [&]<class Locks>(const Blocks& table, Locks, bool& added) {
     bool replaced = false;
-    const auto outcome = with_table<Locks>(table, [&](auto& blocks) {
-      return blocks.update(blocks.home(old_key.value), blocks.home(new_key.value), replaced);
-    });
+    const Result outcome =
+        operations<Locks>(table).update(table.view, old_key.value, new_key.value, replaced);
     added = !replaced;
     if constexpr (!Locks::kBlocksAreStable) full_fence();
     return outcome;
@@ -139,7 +161,7 @@ Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
 bool ConcurrentFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return table.kernels->lookups().contains_concurrent(table.view, state, key.value);
+    return state.engine.lookups.contains(table.view, state, key.value);
   });
 }
 
@@ -177,8 +199,7 @@ ConcurrentReader ConcurrentFilter::reader() const noexcept { return ConcurrentRe
 
 bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
   const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
-  const Blocks& table = state.table_in_section();
-  return table.kernels->lookups().contains_concurrent(table.view, state, key.value);
+  return state.engine.lookups.contains(state.table_in_section().view, state, key.value);
 }
 
 Hash ConcurrentReader::prepare(Key key) const noexcept {
@@ -197,20 +218,24 @@ Hash ConcurrentFilter::prepare(Key key) const noexcept {
 unsigned ConcurrentFilter::count_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return state.look_at(table,
-                         [&](const auto& blocks) { return blocks.count(blocks.home(key.value)); });
+    const Place home = home_of(state.bits, table.view.geometry, key.value);
+    return state.with_readers(table.engine->filter, [&](const auto& filter, Writers* writers) {
+      return filter.count(table.view, home, writers);
+    });
   });
 }
 
 bool ConcurrentFilter::erase_one(Hash key) noexcept {
-  const bool done = state_->try_alone([&](const Blocks& table) {
-    const bool erased = erase_at_home<OneWriter>(table, key.value);
+  bool is_alone = false;
+  const bool was_there = state_->try_alone([&](const Blocks& table) {
+    is_alone = true;
+    const bool erased = operations<OneWriter>(table).erase(table.view, key.value);
     if (erased) state_->keys.add<OneWriter>(-1);
     return erased;
   });
-  if (done) return true;
+  if (is_alone) return was_there;
   return state_->write([&]<class Locks>(const Blocks& table, Locks) {
-    const bool erased = erase_from<Locks>(table, key.value);
+    const bool erased = operations<Locks>(table).erase(table.view, key.value);
     if (erased) state_->keys.add<Locks>(-1);
     return std::optional(erased);
   });

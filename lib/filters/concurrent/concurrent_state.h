@@ -21,6 +21,17 @@
 #ifndef NESTLINE_LIB_FILTERS_CONCURRENT_CONCURRENT_STATE_H_
 #define NESTLINE_LIB_FILTERS_CONCURRENT_CONCURRENT_STATE_H_
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/filters/filter/growth.h"
 #include "nestline/concurrent_filter.h"
@@ -99,13 +110,14 @@ enum class Readers : std::uint8_t { may_lock, only_look };
 // It answers the lookups that kernels leave to a second look.
 struct ConcurrentFilter::State : LookupFallback {
  public:
-  // What answers a second look (kernels.h), inside the reader's section.
+  // What answers a second look (engine.h), inside the reader's section.
   using Look = bool (*)(const LookupFallback& second, std::uint64_t hash) noexcept;
 
   explicit State(OwnedBlocks&& table, Readers readers = Readers::may_lock,
                  Look second = look_up_locked)
       : LookupFallback{second},
         secrets(table->view.secrets),
+        engine(*table->engine),
         seed(table->seed),
         bits(table->bits),
         keys(table->size),
@@ -220,17 +232,12 @@ struct ConcurrentFilter::State : LookupFallback {
     return nestline::ready_for_copy(shape, memory);
   }
 
-  // Calls work(blocks) with the Table for readers of `table`, inside their section.
-  template <typename Work>
-  auto look_at(const Blocks& table, Work&& work) const {
-    return with_reader_locks(
-        [&]<class Locks>(Locks locks) { return with_table<Locks>(table, work, locks); });
-  }
-  // Calls work(locks) with the lock policy for readers.
-  template <typename Work>
-  auto with_reader_locks(Work&& work) const {
-    if (writers_.are_many()) return work(BlockLocks());
-    return work(OneWriter(readers_ == Readers::may_lock ? &writers_ : nullptr));
+  // Calls work(operations, writers) with those of the policy for readers, inside their section, and
+  // with the writers if they may lock.
+  template <class Operations, typename Work>
+  auto with_readers(const ByPolicy<Operations>& all, Work&& work) const {
+    if (writers_.are_many()) return work(all.many_writers, nullptr);
+    return work(all.one_writer, readers_ == Readers::may_lock ? &writers_ : nullptr);
   }
 
   // Replaces the table with make(table), unless that is null or wanted(table) is false; returns
@@ -277,6 +284,7 @@ struct ConcurrentFilter::State : LookupFallback {
   }
 
   const MixSecrets secrets;  // for batches
+  const Engine& engine;      // of all its tables
   const std::uint64_t seed;
   const KeyHasher hasher{seed, secrets};
   const int bits;
@@ -313,6 +321,11 @@ struct ConcurrentAccess {
         std::make_unique<ConcurrentFilter::State>(FilterAccess::take(std::move(filter)), readers));
   }
 };
+
+template <class Locks>
+const FilterOperations& operations(const Blocks& table) {
+  return table.engine->filter.with<Locks>();
+}
 
 // The result of an insert, or of a run of inserts, on one table.
 struct Tried {

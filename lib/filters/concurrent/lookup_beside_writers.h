@@ -2,6 +2,9 @@
 #ifndef NESTLINE_LIB_FILTERS_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
 #define NESTLINE_LIB_FILTERS_CONCURRENT_LOOKUP_BESIDE_WRITERS_H_
 
+#include <cstddef>
+#include <cstdint>
+
 #include "lib/filters/concurrent/concurrent_state.h"
 #include "lib/filters/filter/batch.h"
 
@@ -11,14 +14,11 @@ namespace nestline { inline namespace v0_3 {
 struct ConcurrentLookup {
   const ConcurrentFilter::State& state;
   // The same for every table of the filter.
-  [[nodiscard]] const LookupKernels& kernels() const {
-    return state.read([](const Blocks& table) { return table.kernels; })->lookups();
-  }
+  [[nodiscard]] const LookupOperations& operations() const { return state.engine.lookups; }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     state.read([&](const Blocks& table) {
       batch::ChunkBitmap undecided;
-      if (!table.kernels->lookups().contains_batch_concurrent(
-              table.view, inputs.keys, inputs.count, inputs.kind, bitmap, undecided.data())) {
+      if (!operations().contains_batch(table.view, inputs, bitmap, undecided.data())) {
         return;
       }
       for (std::size_t first = 0; first < inputs.count; first += 64) {

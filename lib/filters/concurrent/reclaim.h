@@ -16,6 +16,8 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <stdexcept>
@@ -72,10 +74,11 @@ NESTLINE_INLINE unsigned long* section_count() noexcept {
   return reinterpret_cast<unsigned long*>(URCU_TLS(urcu_bp_reader));
 }
 
-// The counts of the threads that have been in sections here. In the child of a fork() nobody ends
-// the sections of the other threads, and whoever waits would wait for ever: so they end there as
-// the child begins. (liburcu's own calls for that wait for its mutexes, which another thread may
-// hold while it waits for the one that forks; and the program must be the only one to make them.)
+// The counts of the threads that have been in sections here. In the child of a fork() the other
+// threads do not run, so their sections would never end, and a thread that waits for them would
+// wait for ever. So these sections end when the child begins. (liburcu's own calls for that wait
+// for its mutexes, which another thread may hold while it waits for the one that forks; and the
+// program must be the only one to make them.)
 class KnownThreads {
  public:
   // Adds the calling thread, which is registered. Throws std::bad_alloc.
@@ -119,11 +122,12 @@ class KnownThreads {
 // Sections of a thread, also the program's own of liburcu, may end in any order. Each begins by
 // adding one to the count and ends by subtracting one, which leaves the phase alone. The one that
 // finds none beside it takes the phase of that moment. So the count is above zero, and the phase is
-// that of the first begin, from there until the last of them ends: for whoever waits, they are one
-// section. A signal handler whose sections end in it leaves the number as it was, so it may come
-// between the load and the store of either; if it changes the phase, then only while there is no
-// section, and the begin that it interrupts stores the phase that it has loaded from urcu_bp_gp.
-// That may be old, as with any interrupted thread: whoever waits looks at readers in both phases.
+// that of the first begin, from there until the last of them ends: to a thread that waits, they are
+// one section. A signal handler whose sections end in it leaves the number as it was, so it may
+// come between the load and the store of either; if it changes the phase, then only while there is
+// no section, and the begin that it interrupts stores the phase that it has loaded from urcu_bp_gp.
+// That may be old, as with any interrupted thread: a thread that waits looks at readers in both
+// phases.
 class Section {
  public:
   Section& operator=(Section&&) = delete;
@@ -188,9 +192,9 @@ class WriteSection : public Section {
   WriteSection() noexcept : Section(urcu_bp_has_sys_membarrier != 0) {}
 };
 
-// Throws std::logic_error in a thread that is in a section: whoever waits there for readers, or
-// for a thread that waits for them, waits for ever. So every wait begins with this, before it takes
-// a mutex or changes anything.
+// Throws std::logic_error in a thread that is in a section: it would wait for itself, and so for
+// ever, if it waited for readers, or for a thread that waits for them. So every wait begins with
+// this, before it takes a mutex or changes anything.
 inline void refuse_in_section() {
   const unsigned long* const count = section_count();
   if (count == nullptr || (*count & URCU_BP_GP_CTR_NEST_MASK) == 0) return;

@@ -1,7 +1,11 @@
 // ExpiringFilter's batches: one section per chunk.
+#include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include "lib/filters/concurrent/lookup_beside_writers.h"
 #include "lib/filters/expiring/expiring_state.h"
@@ -17,49 +21,15 @@ using State = ExpiringFilter::State;
 // that other writers keep overtaking; returns how many.
 template <class Locks>
 std::size_t renew_some(State& state, const Blocks& table, const Inputs& inputs, unsigned life,
-                       std::size_t first, batch::Record& record) {
-  const auto renew = state.kernels.renew_batch.with<Locks>();
-  const bool is_large = table.view.geometry.blocks() >= batch::kLargeBlocks;
-  return with_expiring_table<Locks>(table, [&](auto& blocks) {
-    using AnyTable = std::remove_cvref_t<decltype(blocks)>;
-    std::int64_t added = 0;
-    std::uint32_t emptied = 0;
-    std::size_t taken = 0;
-    bool overtaken = false;
-    std::array<Renewal, kMaxLocated> renewals;
-    for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, state.kernels, table.view, inputs);
-         !overtaken && groups.next();) {
-      std::size_t done = 0;
-      for (std::size_t i = 0; !overtaken && i < groups.size(); i += batch::kPiece) {
-        const std::span<const Place> homes =
-            groups.visit(i, std::min(batch::kPiece, groups.size() - i));
-        if (is_large) {
-          for (const Place& home : groups.ahead(i + batch::kPiece, batch::kPiece)) {
-            blocks.prefetch_others(home);
-          }
-        }
-        for (;;) {
-          const std::size_t at = done - i;
-          done += renew(table.view.blocks, table.view.geometry, homes.data() + at,
-                        homes.size() - at, life, renewals.data() + done, emptied);
-          if (done == i + homes.size()) break;
-          const std::optional<Outcome> outcome = blocks.renew(homes[done - i], life);
-          overtaken = !outcome;
-          if (overtaken) break;
-          renewals[done++] = renewal_of(*outcome);
-        }
-      }
-      for (std::size_t i = 0; i < done; ++i) {
-        added += renewals[i] == Renewal::stored;
-        record.add(first + taken + i, outcome_of(renewals[i]));
-      }
-      taken += done;
-      state.count_inserts<Locks>(table, static_cast<std::uint32_t>(groups.size()));
-    }
-    // Also lets all threads see what was stored (locking.h, W7).
-    state.keys.add<Locks>(added - std::int64_t{emptied} - std::int64_t{blocks.emptied()});
-    return taken;
-  });
+                       std::size_t first, Record& record) {
+  const std::size_t before = record.total();
+  std::uint32_t emptied = 0;
+  const std::size_t taken =
+      expiring_operations<Locks>(table).renew_run(table.view, inputs, life, first, record, emptied);
+  // Also lets all threads see what was stored (locking.h, W7).
+  state.keys.add<Locks>(static_cast<std::int64_t>(record.total() - before) - std::int64_t{emptied});
+  state.count_inserts<Locks>(table, static_cast<std::uint32_t>(taken));
+  return taken;
 }
 
 }  // namespace
@@ -67,7 +37,7 @@ std::size_t renew_some(State& state, const Blocks& table, const Inputs& inputs, 
 std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life, std::span<Outcome> outcomes) {
   State& state = *state_;
   life = std::clamp(life, 1u, state.life);
-  batch::Record record(outcomes, keys.size());
+  Record record(outcomes, keys.size());
   refuse_in_section();  // before anything is changed
   for (KeyChunks chunks(keys, state.seed); chunks.next();) {
     const Inputs& inputs = chunks.inputs();
@@ -85,20 +55,13 @@ std::size_t ExpiringFilter::insert_all(KeySpan keys, unsigned life, std::span<Ou
   return record.total();
 }
 
-void ExpiringFilter::left(KeySpan keys, std::span<std::uint8_t> ticks) const {
+void ExpiringFilter::remaining_ticks(KeySpan keys, std::span<std::uint8_t> ticks) const {
   check_length("ticks", ticks.size(), keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    const auto out = ticks.subspan(chunks.first());
     state_->read([&](const Blocks& table) {
-      state_->look_at(table, [&](const auto& blocks) {
-        using AnyTable = std::remove_cvref_t<decltype(blocks)>;
-        for (PlaceGroups<Fetch::home, AnyTable> groups(blocks, state_->kernels, table.view,
-                                                       chunks.inputs());
-             groups.next();) {
-          for (std::size_t i = 0; i < groups.size(); ++i) {
-            out[groups.first() + i] = static_cast<std::uint8_t>(blocks.left(groups.visit(i)));
-          }
-        }
+      state_->with_readers(table.engine->expiring, [&](const auto& expiring, Writers* writers) {
+        expiring.ticks_left_run(table.view, chunks.inputs(), ticks.data() + chunks.first(),
+                                writers);
       });
     });
   }

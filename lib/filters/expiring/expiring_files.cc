@@ -1,8 +1,14 @@
 // ExpiringFilter to and from files, in the format of filters, whose code does the work; and on a
-// mapped file, which nobody changes: so its tick stands, and every lookup finds its blocks steady.
+// mapped file, which does not change: so its tick stands, and every lookup finds its blocks steady.
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <memory_resource>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "lib/filters/expiring/expiring_state.h"
 #include "lib/filters/file/filter_bytes.h"
@@ -49,15 +55,14 @@ struct MappedExpiringFilter::State : Mapped, LookupFallback {
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
     if (!all_good() && !is_sound(hash)) return true;
-    return blocks.kernels->lookups().contains_concurrent(blocks.view, *this, hash);
+    return operations().contains(blocks.view, *this, hash);
   }
 
   // Looks up a chunk of keys, as batch::look_up wants it.
-  [[nodiscard]] const LookupKernels& kernels() const { return blocks.kernels->lookups(); }
+  [[nodiscard]] const LookupOperations& operations() const { return blocks.engine->lookups; }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     batch::ChunkBitmap undecided;
-    if (all_good() && !kernels().contains_batch_concurrent(blocks.view, inputs.keys, inputs.count,
-                                                           inputs.kind, bitmap, undecided.data())) {
+    if (all_good() && !operations().contains_batch(blocks.view, inputs, bitmap, undecided.data())) {
       return;
     }
     std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
@@ -100,17 +105,17 @@ std::size_t MappedExpiringFilter::look_up(KeySpan keys, const internal::Answers&
   return batch::look_up(*state_, keys, seed(), answers);
 }
 
-unsigned MappedExpiringFilter::left(Key key) const noexcept {
+unsigned MappedExpiringFilter::remaining_ticks(Key key) const noexcept {
   const std::uint64_t hash = state_->blocks.hasher()(key).value;
-  if (!state_->is_sound(hash)) return ExpiringFilter::kMaxLife;
-  return with_expiring_table<OneWriter>(
-      state_->blocks, [&](const auto& blocks) { return blocks.left(blocks.home(hash)); });
+  if (!state_->is_sound(hash)) return ExpiringFilter::kMaxTtlTicks;
+  const Place home = home_of(state_->blocks.bits, state_->blocks.view.geometry, hash);
+  return state_->blocks.engine->expiring.one_writer.ticks_left(state_->blocks.view, home, nullptr);
 }
 
 std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }
 std::uint64_t MappedExpiringFilter::size() const noexcept { return state_->blocks.size; }
 std::uint64_t MappedExpiringFilter::capacity() const noexcept { return state_->blocks.capacity; }
-unsigned MappedExpiringFilter::life() const noexcept { return state_->header.life; }
+unsigned MappedExpiringFilter::ttl_ticks() const noexcept { return state_->header.life; }
 int MappedExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->blocks.bits); }
 std::uint64_t MappedExpiringFilter::slots() const noexcept {
   return state_->blocks.shape().slots();

@@ -1,7 +1,14 @@
 // ExpiringFilter: single keys, time, properties, and the clock.
 #include "nestline/expiring_filter.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -17,7 +24,7 @@ using State = ExpiringFilter::State;
 std::unique_ptr<State> make_state(const ExpiringOptions& options) {
   const Size size = decide_expiring_size(options);
   Shape shape = size.shape(options.seed);
-  shape.life = options.life;
+  shape.life = ttl_ticks_of(options);
   shape.swept = size.blocks;
   ConcurrentFilter::register_thread();
   return std::make_unique<State>(make_blocks(shape, options.memory), shape);
@@ -33,8 +40,10 @@ std::chrono::nanoseconds whole_tick(std::chrono::nanoseconds window, unsigned li
 
 bool State::look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept {
   const auto& state = static_cast<const State&>(second);
-  return state.look_at(state.table_of_writer(),
-                       [&](const auto& blocks) { return blocks.contains(blocks.home(hash)); });
+  const Blocks& table = state.table_of_writer();
+  return state.with_readers(table.engine->expiring, [&](const auto& expiring, Writers* writers) {
+    return expiring.contains(table.view, hash, writers);
+  });
 }
 
 void State::advance() {
@@ -99,46 +108,31 @@ KeyHasher ExpiringFilter::hasher(const State& state) noexcept { return state.has
 Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
   State& state = *state_;
   life = std::clamp(life, 1u, state.life);
-  std::int64_t added = 0;  // slots in use
-  const auto first_try = [&]<class Locks>(const Blocks& table, Locks) {
-    std::uint32_t emptied = 0;
-    const Renewal tried = state.kernels.renew.with<Locks>()(table.view.blocks, table.view.geometry,
-                                                            key.value, life, emptied);
-    added = (tried == Renewal::stored) - std::int64_t{emptied};
-    return tried;
-  };
-  Renewal renewal = Renewal::undecided;
-  const bool decided = state.try_alone([&](const Blocks& table) {
-    renewal = first_try(table, OneWriter());
-    if (renewal == Renewal::undecided) return false;
-    if (added != 0) state.keys.add<OneWriter>(added);
-    state.count_inserts<OneWriter>(table, 1);
-    return true;
-  });
-  if (decided) return {outcome_of(renewal)};
-  return {state.write([&]<class Locks>(const Blocks& table, Locks locks) {
-    const Renewal tried = first_try(table, locks);
-    std::optional<Outcome> outcome = outcome_of(tried);
-    if (tried == Renewal::undecided) {
-      with_expiring_table<Locks>(table, [&](auto& blocks) {
-        outcome = blocks.renew(blocks.home(key.value), life);
-        added = (outcome == Outcome::stored) - std::int64_t{blocks.emptied()};
-      });
-    }
+  std::uint32_t emptied = 0;
+  Result result;
+  // Inside a write section.
+  const auto renew = [&]<class Locks>(const Blocks& table, Locks) {
+    emptied = 0;
+    result = expiring_operations<Locks>(table).renew(table.view, key.value, life, emptied);
+    const std::int64_t added = (result == Outcome::stored) - std::int64_t{emptied};
     if (added != 0) {
       state.keys.add<Locks>(added);
     } else if constexpr (!Locks::kBlocksAreStable) {
       full_fence();
     }
     state.count_inserts<Locks>(table, 1);
-    return outcome;
-  })};
+    return result;
+  };
+  // That a writer alone finds no room is known at once too.
+  (void)state.try_alone([&](const Blocks& table) { return renew(table, OneWriter()).has_value(); });
+  if (!result) result = state.write(renew);
+  return {*result};
 }
 
 bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return table.kernels->lookups().contains_concurrent(table.view, state, key.value);
+    return state.engine.lookups.contains(table.view, state, key.value);
   });
 }
 
@@ -147,24 +141,26 @@ ConcurrentReader::ConcurrentReader(const ExpiringFilter& filter) noexcept
 
 ConcurrentReader ExpiringFilter::reader() const noexcept { return ConcurrentReader(*this); }
 
-unsigned ExpiringFilter::left_one(Hash key) const noexcept {
+unsigned ExpiringFilter::remaining_ticks_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
-    return state.look_at(table,
-                         [&](const auto& blocks) { return blocks.left(blocks.home(key.value)); });
+    const Place home = home_of(state.bits, table.view.geometry, key.value);
+    return state.with_readers(table.engine->expiring, [&](const auto& expiring, Writers* writers) {
+      return expiring.ticks_left(table.view, home, writers);
+    });
   });
 }
 
 Hash ExpiringFilter::prepare(Key key) const noexcept {
   const Hash hash = hash_of_(key);
-  state_->read([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
+  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
   return hash;
 }
 
 void ExpiringFilter::advance(std::uint64_t ticks) {
   refuse_in_section();  // before it waits for whoever holds the mutex
   const std::lock_guard lock(state_->advancing);
-  if (ticks > kMaxLife) return state_->empty_and_advance(ticks);
+  if (ticks > kMaxTtlTicks) return state_->empty_and_advance(ticks);
   for (; ticks != 0; --ticks) state_->advance();
 }
 
@@ -193,7 +189,7 @@ std::uint64_t ExpiringFilter::size() const noexcept {
 }
 
 std::uint64_t ExpiringFilter::capacity() const noexcept { return state_->shape().capacity; }
-unsigned ExpiringFilter::life() const noexcept { return state_->life; }
+unsigned ExpiringFilter::ttl_ticks() const noexcept { return state_->life; }
 int ExpiringFilter::bits() const noexcept { return fingerprint_bits(state_->bits); }
 std::uint64_t ExpiringFilter::slots() const noexcept { return state_->shape().slots(); }
 
@@ -211,11 +207,12 @@ std::size_t ExpiringFilter::memory_bytes() const noexcept { return state_->shape
 
 ExpiringClock::ExpiringClock(ExpiringFilter& filter, std::chrono::nanoseconds window)
     : filter_(filter),
-      tick_(whole_tick(window, filter.life())),
+      tick_(whole_tick(window, filter.ttl_ticks())),
       begin_(std::chrono::steady_clock::now()),
       first_(filter.now()) {
-  if (window.count() < filter.life()) {
-    throw std::invalid_argument("the window must be at least " + std::to_string(filter.life()) +
+  if (window.count() < filter.ttl_ticks()) {
+    throw std::invalid_argument("the window must be at least " +
+                                std::to_string(filter.ttl_ticks()) +
                                 " nanoseconds, one for each tick of a life");
   }
 }

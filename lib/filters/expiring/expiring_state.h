@@ -11,17 +11,17 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <memory_resource>
 #include <mutex>
 #include <utility>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/aging.h"
 #include "lib/engine/place/layout.h"
 #include "lib/engine/place/test_hooks.h"
-#include "lib/engine/table/expiring_table.h"
 #include "lib/filters/concurrent/concurrent_state.h"
 #include "lib/filters/concurrent/thread_number.h"
 #include "lib/filters/filter/blocks.h"
@@ -29,26 +29,11 @@
 
 namespace nestline { inline namespace v0_3 {
 
-static_assert(ExpiringFilter::kMaxLife == kMaxLife);
+static_assert(ExpiringFilter::kMaxTtlTicks == kMaxLife);
 
-// Calls work(blocks) with the table that works on an expiring filter's blocks.
-template <class Locks, typename Work>
-decltype(auto) with_expiring_table(const Blocks& state, Work&& work, Locks locks = Locks()) {
-  return visit_expiring_layout(state.bits, [&](auto layout) -> decltype(auto) {
-    ExpiringTable<decltype(layout), Locks> table(state.blocks(), state.view.geometry,
-                                                 *state.kernels, locks);
-    return work(table);
-  });
-}
-
-// What became of a key; undecided: it found no room in the end.
-constexpr Outcome outcome_of(Renewal renewal) {
-  if (renewal == Renewal::undecided) return Outcome::full;
-  return renewal == Renewal::present ? Outcome::present : Outcome::stored;
-}
-constexpr Renewal renewal_of(Outcome outcome) {
-  if (outcome == Outcome::full) return Renewal::undecided;
-  return outcome == Outcome::present ? Renewal::present : Renewal::stored;
+template <class Locks>
+const ExpiringOperations& expiring_operations(const Blocks& table) {
+  return table.engine->expiring.with<Locks>();
 }
 
 struct ExpiringFilter::State : ConcurrentFilter::State {
@@ -97,15 +82,7 @@ struct ExpiringFilter::State : ConcurrentFilter::State {
   // A copy of all memory of one instant, and its shape then. Throws std::bad_alloc.
   OwnedBlocks copy_all(Shape& shape) const;
   const unsigned life;
-  const ExpiringKernels& kernels = expiring_kernels(bits);
   std::mutex advancing;
-
-  // Calls work(blocks) with the Table for readers of `table`, inside their section.
-  template <typename Work>
-  auto look_at(const Blocks& table, Work&& work) const {
-    return with_reader_locks(
-        [&]<class Locks>(Locks locks) { return with_expiring_table<Locks>(table, work, locks); });
-  }
 
  private:
   static bool look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept;
@@ -129,18 +106,10 @@ void ExpiringFilter::State::sweep_slice(const Blocks& table) {
   if (first >= end) return;
   // From here on the tick does not move on before `swept_` has these blocks.
   const std::uint64_t count = std::min(kSlice, end - first);
-  const Block* const blocks = table.view.blocks + first;
   const std::uint64_t now = tick(table.view.blocks);
   NESTLINE_TEST_POINT(NESTLINE_POINT_SLICE);
-  std::size_t emptied = 0;
-  if (exchanged_ != now) {
-    emptied = kernels.sweep.with<Locks>()(blocks, count, now + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0));
-  } else {
-    emptied = with_expiring_table<Locks>(table, [&](auto& changing) {
-      for (std::uint64_t i = first; i < first + count; ++i) changing.sweep_and_exchange(i);
-      return changing.emptied();
-    });
-  }
+  const std::size_t emptied = expiring_operations<Locks>(table).sweep(
+      table.view, first, count, now + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0), exchanged_ == now);
   if (emptied != 0) keys.add<Locks>(-static_cast<std::int64_t>(emptied));
   swept_ += count;
 }

@@ -1,5 +1,18 @@
 #include "lib/filters/file/file_format.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
 #include "lib/engine/place/little_endian.h"
 #include "lib/filters/filter/sizing.h"
 #include "nestline/format_error.h"
@@ -295,7 +308,7 @@ Flaw damaged_section(const FileHeader& header, std::uint64_t i) {
 }
 
 ContentCheck::ContentCheck(const FileHeader& header, std::span<const std::byte> checksums)
-    : header_(header), kernels_(kernels_for(header.bits)), checksums_(checksums) {}
+    : header_(header), engine_(engine_for(header.bits)), checksums_(checksums) {}
 
 std::optional<Flaw> ContentCheck::checksums() const {
   const std::size_t covered = checksums_.size() - kChecksumBytes;
@@ -323,18 +336,18 @@ std::optional<Flaw> ContentCheck::blocks(std::uint64_t first, std::span<const Bl
   return std::nullopt;
 }
 
-std::optional<Flaw> ContentCheck::young_marks(std::uint64_t index, const Block& block) const {
+std::optional<Flaw> ContentCheck::next_marks(std::uint64_t index, const Block& block) const {
   const std::uint64_t first = (index - header_.geometry.blocks()) * kBlockBytes;
   const std::uint64_t used =
       std::min<std::uint64_t>(header_.geometry.blocks() - first, kBlockBytes);
   const auto rest = std::as_bytes(std::span(block.bytes)).subspan(static_cast<std::size_t>(used));
   if (is_zero(rest)) return std::nullopt;
   return Flaw{kHeaderBytes + index * kBlockBytes + used,
-              std::string("bytes after the young marks are not 0") + kNotOurs};
+              std::string("bytes after the next marks are not 0") + kNotOurs};
 }
 
 std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block) {
-  if (index >= header_.geometry.blocks()) return young_marks(index, block);
+  if (index >= header_.geometry.blocks()) return next_marks(index, block);
   const auto flaw_at = [&](std::size_t byte, const char* what) {
     return Flaw{kHeaderBytes + index * kBlockBytes + byte,
                 "in block " + to_string(index) + " " + what + kNotOurs};
@@ -345,7 +358,7 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
   }
   return visit_any_layout(header_.bits, [&](auto layout) -> std::optional<Flaw> {
     using L = decltype(layout);
-    const std::uint64_t free = kernels_.free_slots(block);
+    const std::uint64_t free = engine_.block.free_slots(block);
     const std::uint64_t taken = L::kAllSlots & ~free;
     counted_ += static_cast<std::uint64_t>(std::popcount(taken));
     if constexpr (L::kForm == Form::bytes_and_nibbles) {

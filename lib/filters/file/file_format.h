@@ -10,9 +10,15 @@
 #ifndef NESTLINE_LIB_FILTERS_FILE_FILE_FORMAT_H_
 #define NESTLINE_LIB_FILTERS_FILE_FILE_FORMAT_H_
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <string>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/shape.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -92,9 +98,9 @@ class ContentCheck {
 
  private:
   std::optional<Flaw> block(std::uint64_t index, const Block& block);
-  std::optional<Flaw> young_marks(std::uint64_t index, const Block& block) const;
+  std::optional<Flaw> next_marks(std::uint64_t index, const Block& block) const;
   FileHeader header_;
-  const TableKernels& kernels_;
+  const Engine& engine_;
   std::span<const std::byte> checksums_;
   std::uint64_t counted_ = 0;
 };

@@ -2,6 +2,17 @@
 #ifndef NESTLINE_LIB_FILTERS_FILE_FILTER_BYTES_H_
 #define NESTLINE_LIB_FILTERS_FILE_FILTER_BYTES_H_
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "lib/filters/file/file_format.h"
 #include "lib/filters/file/sources.h"
 #include "lib/filters/filter/blocks.h"

@@ -2,8 +2,25 @@
 // file_format.h documents what the bytes mean, replacement.h how a file is replaced.
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <ios>
 #include <istream>
+#include <memory>
+#include <memory_resource>
+#include <optional>
 #include <ostream>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/file/replacement.h"

@@ -1,5 +1,13 @@
 #include "lib/filters/file/mapped.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+
 #include "lib/filters/file/filter_bytes.h"
 
 namespace nestline { inline namespace v0_3 { namespace internal {

@@ -2,6 +2,14 @@
 #ifndef NESTLINE_LIB_FILTERS_FILE_MAPPED_H_
 #define NESTLINE_LIB_FILTERS_FILE_MAPPED_H_
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "lib/filters/file/file_format.h"
 #include "lib/filters/file/sources.h"
 #include "lib/filters/filter/blocks.h"

@@ -1,4 +1,15 @@
 // The filter on a mapped file; see mapped_filter.h.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <utility>
+
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/file/mapped.h"
 #include "lib/filters/filter/batch.h"
@@ -13,10 +24,10 @@ struct CheckedLookup {
   const Mapped& mapped;
   const Blocks& state = mapped.blocks;
 
-  [[nodiscard]] const FilterKernels& kernels() const { return state.kernels->of_filter(); }
+  [[nodiscard]] const LookupOperations& operations() const { return state.engine->lookups; }
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
-    if (mapped.all_good()) return kernels().contains(state.view, hash);
+    if (mapped.all_good()) return state.engine->filter_lookups.contains(state.view, hash);
     return copies(hash, true) != 0;
   }
   // How many copies there are, or of `any` whether there is one.
@@ -26,7 +37,7 @@ struct CheckedLookup {
   [[nodiscard]] unsigned copies(const Place& home, bool any) const noexcept {
     bool good = mapped.is_good(home.block);
     if (!good) return most_copies(state.bits);
-    const unsigned found = count_copies(kernels(), state.view.geometry, home, any,
+    const unsigned found = count_copies(state.engine->block, state.view.geometry, home, any,
                                         [&](std::uint64_t block) -> const Block& {
                                           good = mapped.is_good(block);
                                           return state.view.blocks[block];
@@ -39,14 +50,14 @@ struct CheckedLookup {
     std::array<Place, kMaxLocated> homes;
     for (std::size_t first = 0; first < inputs.count; first += kMaxLocated) {
       const Inputs group = inputs.from(first).first(kMaxLocated);
-      kernels().locate_batch(state.view, group.keys, group.count, group.kind, homes.data());
+      operations().locate(state.view, group, homes.data());
       for (std::size_t i = 0; i < group.count; ++i) take(first + i, copies(homes[i], any));
     }
   }
   // As batch.h wants it.
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     if (mapped.all_good()) {
-      kernels().contains_batch(state.view, inputs.keys, inputs.count, inputs.kind, bitmap);
+      state.engine->filter_lookups.contains_batch(state.view, inputs, bitmap);
       return;
     }
     std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
@@ -102,9 +113,8 @@ void MappedFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
   check_length("out", out.size(), keys.size());
   for (KeyChunks chunks(keys, seed()); chunks.next();) {
     if (state_->all_good()) {
-      with_table<NoLocks>(blocks, [&](const auto& table) {
-        batch::count_run(table, blocks, chunks.inputs(), out.data() + chunks.first());
-      });
+      blocks.engine->filter.alone.count_run(blocks.view, chunks.inputs(),
+                                            out.data() + chunks.first(), nullptr);
       continue;
     }
     CheckedLookup{*state_}.for_each(chunks.inputs(), false, [&](std::size_t i, unsigned copies) {

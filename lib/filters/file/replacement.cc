@@ -4,7 +4,14 @@
 
 #include <sys/stat.h>
 
+#include <cstddef>
+#include <filesystem>
+#include <functional>
 #include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include "lib/filters/file/sources.h"
 

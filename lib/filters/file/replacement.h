@@ -2,6 +2,9 @@
 #ifndef NESTLINE_LIB_FILTERS_FILE_REPLACEMENT_H_
 #define NESTLINE_LIB_FILTERS_FILE_REPLACEMENT_H_
 
+#include <filesystem>
+#include <functional>
+
 #include "nestline/io.h"
 
 namespace nestline { inline namespace v0_3 {

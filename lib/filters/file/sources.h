@@ -8,7 +8,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "nestline/io.h"
 

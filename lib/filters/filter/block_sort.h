@@ -2,9 +2,16 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BLOCK_SORT_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BLOCK_SORT_H_
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/filters/filter/storage.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -69,7 +76,7 @@ class ScratchArray {
   std::size_t size_ = 0;
 };
 
-// Located keys (kernels.h) sorted by their ranges of blocks.
+// Located keys (engine.h) sorted by their ranges of blocks.
 //
 // One thread distributes a chunk of keys to pages of one range each; a range has a chain of pages
 // in each chunk, with its keys in their old order. So no key is counted before it is written, nor

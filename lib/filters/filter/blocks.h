@@ -1,12 +1,21 @@
-// What filters of every kind are made of: blocks, their numbers, and the table that works on them.
+// What filters of every kind are made of: blocks, their numbers, and the engine that works on them.
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BLOCKS_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BLOCKS_H_
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
+#include <memory_resource>
+#include <optional>
+#include <utility>
 
+#include "lib/engine/engine.h"
 #include "lib/engine/place/shape.h"
-#include "lib/engine/table/table.h"
 #include "lib/filters/filter/storage.h"
+#include "nestline/filter.h"
 
 namespace nestline { inline namespace v0_3 {
 
@@ -45,7 +54,7 @@ struct Blocks {
   Blocks(const Shape& shape, Storage storage_, std::size_t offset)
       : view{reinterpret_cast<const Block*>(storage_.bytes().data() + offset), shape.geometry,
              derive_secrets(shape.seed), shape.bits, bucket_table(shape.bits)},
-        kernels(&kernels_for(shape.bits)),
+        engine(&engine_for(shape.bits)),
         bits(shape.bits),
         seed(shape.seed),
         capacity(shape.capacity),
@@ -64,7 +73,7 @@ struct Blocks {
   }
   [[nodiscard]] bool is_due_to_grow() const { return size >= capacity && grows_by_itself(); }
   BlocksView view;  // what every lookup needs, at the beginning (load_table relies on it)
-  const TableKernels* kernels;
+  const Engine* engine;
   int bits;
   std::uint64_t seed;
   std::uint64_t size = 0;           // keys; a ConcurrentFilter counts them elsewhere (KeyCount)
@@ -94,40 +103,6 @@ struct FilterAccess {
   static OwnedBlocks&& take(Filter&& filter) { return std::move(filter.state_); }
   static Filter make(OwnedBlocks blocks) { return Filter(std::move(blocks)); }
 };
-
-// Calls work(table) with the table for the filter's width and the lock policy `Locks`.
-template <class Locks, typename Work>
-decltype(auto) with_table(const Blocks& state, Work&& work, Locks locks = Locks()) {
-  return visit_layout(state.bits, [&](auto layout) -> decltype(auto) {
-    Table<decltype(layout), Locks> table(state.blocks(), state.view.geometry, *state.kernels,
-                                         locks);
-    return work(table);
-  });
-}
-
-// The first tries of an insert and an erase, one call of a kernel: nothing has changed if they
-// fail. Then the rest of an insert, and a whole erase.
-template <class Locks>
-bool store_at_home(const Blocks& blocks, std::uint64_t hash) {
-  return blocks.kernels->of_filter().first_tries<Locks>().store(blocks.view.blocks,
-                                                                blocks.view.geometry, hash);
-}
-template <class Locks>
-bool erase_at_home(const Blocks& blocks, std::uint64_t hash) {
-  return blocks.kernels->of_filter().first_tries<Locks>().erase(blocks.view.blocks,
-                                                                blocks.view.geometry, hash);
-}
-template <class Locks>
-std::optional<Outcome> insert_by_spill(const Blocks& blocks, std::uint64_t hash) {
-  return with_table<Locks>(blocks,
-                           [&](auto& table) { return table.insert_by_spill(table.home(hash)); });
-}
-template <class Locks>
-bool erase_from(const Blocks& blocks, std::uint64_t hash) {
-  if (erase_at_home<Locks>(blocks, hash)) [[likely]]
-    return true;
-  return with_table<Locks>(blocks, [&](auto& table) { return table.erase(table.home(hash)); });
-}
 
 }}  // namespace nestline
 

@@ -2,6 +2,14 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BULK_BLOCK_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BULK_BLOCK_H_
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "lib/engine/kernels/build_kernels.h"
 #include "lib/filters/filter/block_sort.h"
 
@@ -60,9 +68,9 @@ class BulkBlock {
         departed_(departed),
         block_(block) {}
 
-  // Gives slots to those of the block's own keys that no slot was free for. If they are more than
-  // the free slots, those of the lowest ranks leave, of all that are here; and for a key without
-  // a slot another, or it itself. `free` becomes the block's free slots.
+  // Gives slots to the deferred keys, whose home this block is. If they are more than the free
+  // slots, keys of the lowest ranks leave, deferred or resident. For each key that then still finds
+  // no slot, another key leaves, or the key itself. `free` becomes the block's free slots.
   void place_own(std::span<std::uint32_t> deferred, Block& block, std::uint64_t& free) {
     if (deferred.size() > kMaxBulkPlaced) deferred = thin_out(deferred);
     kernels_.unpack(block, slots_);
@@ -74,9 +82,10 @@ class BulkBlock {
     free = slots_.free;
   }
 
-  // Gives slots to arrivals from others in a block that has been filled. If they are more than its
-  // free slots, residents of the lowest ranks leave first. `max_mark_increase`: how far the mark
-  // may rise for that; arrivals that cost more go back. `free_slots` becomes the block's.
+  // Gives slots to arrivals, keys evicted from other blocks, in a block that has been filled. If
+  // they are more than its free slots, residents of the lowest ranks leave first, as long as the
+  // mark rises by no more than `max_mark_increase`; the other arrivals go back to their homes.
+  // `free_slots` becomes the block's.
   void add(std::span<const std::uint32_t> arrivals, std::uint32_t max_mark_increase, Block& block,
            std::uint64_t& free_slots) {
     kernels_.unpack(block, slots_);
@@ -121,7 +130,7 @@ class BulkBlock {
     }
   }
 
-  // Lets so many residents and newcomers leave, if so many can, that the others have slots.
+  // Evicts residents and newcomers, if enough of them can leave, until the others have slots.
   void let_own_leave() {
     const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
     if (placement_.count <= free) return;
@@ -130,7 +139,7 @@ class BulkBlock {
     std::copy_n(placement_.newcomer, kMaxBulkPlaced, all.begin() + kMaxBulkPlaced);
     const Which departed = let_leave(
         all.data(), {first_bits(kernels_.slots) & ~slots_.free, first_bits(placement_.count)},
-        kernels_.slots - free + placement_.count, placement_.count - free, kMaxClass);
+        kernels_.slots - free + placement_.count, placement_.count - free, kMaxRank);
     slots_.release(departed[0]);
     for (std::uint64_t bits = departed[1]; bits != 0;) {
       const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
@@ -141,29 +150,29 @@ class BulkBlock {
     }
   }
 
-  // Lets so many residents leave, if the max_mark_increase allows it. Returns how many left.
+  // Evicts up to `wanted` residents, as far as max_mark_increase_ allows. Returns how many.
   std::size_t let_residents_leave(std::size_t wanted) {
     const std::uint64_t departed =
         let_leave(slots_.resident, {first_bits(kernels_.slots) & ~slots_.free, 0}, kernels_.slots,
-                  wanted, last_class())[0];
+                  wanted, last_rank())[0];
     slots_.release(departed);
     return static_cast<std::size_t>(std::popcount(departed));
   }
 
-  // So many ranks from the lowest on that, of `count` keys, hardly more than `wanted` are in one
-  // of them and can leave; of a few, so many that probably enough can.
+  // How many ranks, from the lowest on, hold about `wanted` of `count` keys. For a small `wanted`
+  // twice as many and more, so that one pass over them is usually enough.
   static std::uint32_t window(std::size_t wanted, std::size_t count) {
     const std::size_t keys = wanted > 3 ? wanted : 2 * wanted + 2;
     return static_cast<std::uint32_t>(keys * kEvictionRanks / count + 1);
   }
-  static constexpr std::uint32_t kMaxClass = kEvictionRanks - 1;
-  // The highest class that may leave for an arrival.
-  [[nodiscard]] std::uint32_t last_class() const {
+  static constexpr std::uint32_t kMaxRank = kEvictionRanks - 1;
+  // The highest rank that may leave for an arrival.
+  [[nodiscard]] std::uint32_t last_rank() const {
     return std::min(mark_ + max_mark_increase_, kEvictionRanks) - 1;
   }
 
-  // Lets up to `wanted` of these keys leave whose alternates have room, those of the lowest ranks
-  // up to `last`, and returns which. Branches that depend on a key would be mispredicted.
+  // Evicts up to `wanted` of these keys and returns which: those of the lowest ranks, at most
+  // `last`, whose alternates have room. Branches that depend on a key would be mispredicted.
   Which let_leave(const Resident* keys, Which among, std::size_t count, std::size_t wanted,
                   std::uint32_t last) {
     Which departed{};
@@ -208,7 +217,7 @@ class BulkBlock {
   void make_room_for_own(Resident key, std::uint64_t bucket) {
     bool done = false;
     slots_.resident[kernels_.slots] = key;
-    by_class(slots_.resident, kernels_.slots + 1, kWindow, kMaxClass, [&](std::size_t i) {
+    by_rank(slots_.resident, kernels_.slots + 1, kWindow, kMaxRank, [&](std::size_t i) {
       std::uint64_t alternate = 0;
       if (i != kernels_.slots) return done = replace(i, key, bucket);
       if (!has_roomy_alternate(key, alternate)) return false;
@@ -218,11 +227,11 @@ class BulkBlock {
     if (!done) to_remainder(key);
   }
 
-  // Stores an arrival in place of the resident of the lowest class that can leave, if there is one.
+  // Stores an arrival in place of the resident of the lowest rank that can leave, if there is one.
   bool replace_lowest(Resident key, std::uint64_t bucket) {
     bool done = false;
-    by_class(slots_.resident, kernels_.slots, kWindow, last_class(),
-             [&](std::size_t i) { return done = replace(i, key, bucket); });
+    by_rank(slots_.resident, kernels_.slots, kWindow, last_rank(),
+            [&](std::size_t i) { return done = replace(i, key, bucket); });
     return done;
   }
 
@@ -232,7 +241,7 @@ class BulkBlock {
     departed_.evicted.push(located(alternate, key & kPairMask));
   }
 
-  // Lets the resident of a slot leave and stores `key`, if both are possible.
+  // Evicts the resident of a slot and stores `key`, if both are possible.
   bool replace(std::size_t slot, Resident key, std::uint64_t bucket) {
     if ((slots_.free >> slot & 1) != 0) return false;
     const Resident evictee = slots_.resident[slot];
@@ -248,7 +257,7 @@ class BulkBlock {
   }
   bool has_roomy_alternate(Resident key, std::uint64_t& alternate) const {
     alternate = alternate_of_key(key);
-    // A block that had a free slot when its keys were last counted takes evicted of others.
+    // Evicted keys may go to a block that had a free slot when its keys were last counted.
     return counts_[alternate] < kernels_.slots && alternate != block_;
   }
 
@@ -261,11 +270,11 @@ class BulkBlock {
   }
 
   // Visits keys[i] by ascending rank, bucket offset and fingerprint; stops when visit(i) returns
-  // true, or after class `last`. Takes `window` ranks at a time, to sort about as many keys as it
+  // true, or after rank `last`. Takes `window` ranks at a time, to sort about as many keys as it
   // visits. `keys` has room for kMaxBulkPlaced.
   template <typename Visit>
-  void by_class(const Resident* keys, std::size_t count, std::uint32_t window, std::uint32_t last,
-                Visit&& visit) {
+  void by_rank(const Resident* keys, std::size_t count, std::uint32_t window, std::uint32_t last,
+               Visit&& visit) {
     std::uint64_t done = 0;
     for (std::uint32_t high = window - 1;; high += window) {
       high = std::min(high, last);
@@ -288,8 +297,9 @@ class BulkBlock {
   }
   static constexpr std::uint32_t kWindow = 12;
 
-  // For more keys than `place_bulk` takes, which repeat or were chosen: refuses those with too many
-  // copies, leaves others over, returns those that remain.
+  // For more keys than `place_bulk` takes: copies of few keys, or keys that were chosen. Refuses
+  // copies beyond the most that a key can have. Returns as many of the others as place_bulk takes;
+  // the rest goes to the remainder.
   std::span<std::uint32_t> thin_out(std::span<std::uint32_t> pairs) {
     for (std::uint32_t& pair : pairs) pair &= kPairMask;
     std::sort(pairs.begin(), pairs.end());

@@ -1,5 +1,14 @@
 #include "lib/filters/filter/bulk_build.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "lib/engine/kernels/targets.h"
 #include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/bulk_rest.h"
@@ -48,7 +57,7 @@ class BulkBuild {
             bool gives_up)
       : state_(state),
         view_(state->view),
-        kernels_(build_kernels(state->bits)),
+        kernels_(*state->engine->build),
         keys_(keys),
         outcomes_(outcomes),
         tasks_(tasks),

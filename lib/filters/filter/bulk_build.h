@@ -12,14 +12,14 @@
 //   add     Ranges, for a few rounds: those that have left a block are placed at their other one,
 //           and place_bulk there if deferred. Where they are more than free slots, residents of the
 //           lowest ranks leave if that raises the mark by a few ranks only; otherwise the arrival
-//           goes back: somebody else may leave its home for less. The max_mark_increase rises from
-//           round to round.
+//           goes back: another key may leave its home at a lower rank. How far the mark may rise
+//           (max_mark_increase) grows from round to round.
 //   insert  The few that are left go to Table::insert, which finds longer chains or that there is
 //           no room.
 //
 // Between two steps the evicted are sorted by their alternates and counted there. A key leaves only
 // for a block that had a free slot by the last count, and the mark of the block that it leaves
-// covers its class, so I1 of table.h holds. What happens to a block depends on the order of its
+// covers its rank, so I1 of table-inl.h holds. What happens to a block depends on the order of its
 // keys and on counts that are complete before a step begins: any number of threads, with ranges or
 // without, leaves the same bytes.
 //
@@ -29,7 +29,10 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BULK_BUILD_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BULK_BUILD_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <span>
 
 #include "lib/filters/filter/bulk_block.h"
 #include "nestline/filter.h"
@@ -59,10 +62,10 @@ class BuildTasks {
 NESTLINE_EXPORT Filter build_in_bulk(const Options& options, KeySpan keys,
                                      std::span<Outcome> outcomes, BuildTasks& tasks);
 
-// Fills an empty filter on this thread, as Filter::build, but among many copies, where most
-// searches for room are in vain, it ends after the first such search, or, where many keys found no
-// free slot at home, with no key at all. `outcomes` has an element for each key, Outcome{} where
-// none is stored. Throws as Filter::build; the filter is then lost.
+// Fills an empty filter on this thread, as Filter::build does. But it gives up early among many
+// copies, where most searches for room are in vain: after the first such search; or, where many
+// keys found no free slot at home, before any key is stored. `outcomes` has an element for each
+// key: Outcome{} if it was not stored. Throws as Filter::build; the filter is then lost.
 void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes);
 
 }}  // namespace nestline

@@ -2,7 +2,14 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_BULK_REST_H_
 #define NESTLINE_LIB_FILTERS_FILTER_BULK_REST_H_
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <stdexcept>
+#include <string>
 #include <unordered_map>
 
 #include "lib/filters/filter/bulk_block.h"
@@ -52,7 +59,7 @@ class BulkRest {
 
   // Sets `outcomes_`; without it, throws if a key is missed. Of keys that look the same, the first
   // ones are those that were stored, but no more with one home than a lookup from there counts: so
-  // each can be found and erased (table.h has the proof).
+  // each can be found and erased (table-inl.h has the proof).
   void report(std::span<const Evicted> all) {
     std::ranges::fill(outcomes_, Outcome::stored);
     std::unordered_map<std::uint64_t, Alike> refused;
@@ -65,7 +72,7 @@ class BulkRest {
     }
     if (refused.empty()) return;
     std::size_t i = 0;
-    for_each_located(build_kernels(state_->bits), view_, keys_, state_->seed,
+    for_each_located(*state_->engine->build, view_, keys_, state_->seed,
                      [&](std::span<const std::uint64_t> piece) {
                        for (const std::uint64_t key : piece) {
                          const std::size_t at = i++;
@@ -107,8 +114,7 @@ class BulkRest {
     if (gives_up_ && has_failed_) return departed.refused.push_back(key);
     for (;;) {
       const Place place = place_of(key);
-      const Outcome outcome =
-          *with_table<NoLocks>(*state_, [&](auto& table) { return table.insert(place); });
+      const Outcome outcome = *state_->engine->filter.alone.insert_at(state_->view, place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
       if (outcomes_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
@@ -122,13 +128,13 @@ class BulkRest {
 
   // Copies of a key, as a lookup from there counts them.
   [[nodiscard]] unsigned count(const Place& home) const {
-    return with_table<NoLocks>(*state_, [&](auto& table) { return table.count(home); });
+    return state_->engine->filter.alone.count(state_->view, home, nullptr);
   }
   // Whether a lookup finds a key that has its home in the block where it is located.
   [[nodiscard]] bool is_found(std::uint64_t key) const { return count(place_of(key)) != 0; }
 
-  // What was stored of keys that look the same: equal pairs, homes in the same two blocks. Their
-  // copies are interchangeable, so it is not known who of them was refused.
+  // What was stored of look-alikes: keys with equal pairs and homes in the same two blocks. Their
+  // copies are interchangeable, so it is not known which of them were refused.
   struct Alike {
     std::uint64_t copies;                  // in both blocks
     std::array<std::uint64_t, 2> of_home;  // those that a lookup from either block counts
@@ -141,14 +147,14 @@ class BulkRest {
     const Place high = moved(state_->view.geometry, low);
     const auto copies = [&](const Place& place) {
       const Block& block = state_->blocks()[place.block];
-      return std::popcount(state_->kernels->copies(block, place));
+      return std::popcount(state_->engine->block.copies(block, place));
     };
     const bool is_alone = high.block == low.block;
     const int all = copies(low) + (is_alone ? 0 : copies(high));
     const int most = std::popcount(low.bucket) + (is_alone ? 0 : std::popcount(high.bucket));
     return {static_cast<std::uint64_t>(all),
             {count(low), count(high)},
-            all == most ? Outcome::copies : Outcome::full};
+            all == most ? Outcome::too_many_copies : Outcome::full};
   }
 
   // The same key in its other block.

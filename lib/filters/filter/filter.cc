@@ -1,10 +1,22 @@
 // Filter: single keys, batches, and its properties.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
 #include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/growth.h"
 #include "lib/filters/filter/sizing.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
+
+const FilterOperations& operations(const Blocks& state) { return state.engine->filter.alone; }
 
 // Runs an insert or update, work(blocks), and again after each growth while it finds no room.
 // `adds`: it stores a new key, which is counted and for which the filter may be due to grow first.
@@ -23,37 +35,32 @@ Inserted change_or_grow(OwnedBlocks& state, bool adds, Work&& work) {
   }
 }
 
-// The rest of an insert, whose first try has failed or was not made.
-[[gnu::noinline]] Inserted insert_further(OwnedBlocks& state, std::uint64_t hash, bool tried) {
+// The rest of an insert into a filter that may grow. `tried`: how it ended in the table as it is.
+[[gnu::noinline]] Inserted insert_or_grow(OwnedBlocks& state, std::uint64_t hash, Result tried) {
   return change_or_grow(state, true, [&](const Blocks& now) {
-    // What was tried was this table, not a grown one.
-    if (!std::exchange(tried, false) && store_at_home<NoLocks>(now, hash)) {
-      return std::optional(Outcome::stored);
-    }
-    return insert_by_spill<NoLocks>(now, hash);
+    return tried ? std::exchange(tried, std::nullopt) : operations(now).insert(now.view, hash);
   });
 }
 
 Inserted insert_absent(OwnedBlocks& state, std::uint64_t hash) {
   return change_or_grow(state, true, [&](const Blocks& now) {
-    return with_table<NoLocks>(
-        now, [&](auto& table) { return table.insert(table.home(hash), {}, true); });
+    return operations(now).insert_unique(now.view, hash);
   });
 }
 
 // Inserts a batch in runs, and by one(hash) each key that needs growth first, or that ends the wait
 // for it: so growth is tried before the same keys as by single inserts.
-template <class Run, class One>
-std::size_t insert_batch(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, Run run,
-                         One one) {
-  batch::Record record(outcomes, keys.size());
+template <class One>
+std::size_t insert_batch(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes,
+                         decltype(FilterOperations::insert_run) run, One one) {
+  Record record(outcomes, keys.size());
   for (KeyChunks chunks(keys, state->seed); chunks.next();) {
     for (std::size_t taken = 0; taken < chunks.inputs().count;) {
       const bool grows = state->grows_by_itself();
       const bool due = state->is_due_to_grow();
       const std::uint64_t left = state->patience.left();
       const bool waits = grows && left > 1;
-      batch::RunLimits limits{~std::uint64_t{0}, grows && !waits};
+      RunLimits limits{~std::uint64_t{0}, grows && !waits};
       if (grows && !(due && waits)) {
         limits.room = state->capacity - std::min(state->capacity, state->size);
       }
@@ -61,8 +68,7 @@ std::size_t insert_batch(OwnedBlocks& state, KeySpan keys, std::span<Outcome> ou
       const Inputs inputs = waits ? rest.first(left - 1) : rest;
       const std::size_t first = chunks.first() + taken;
       const std::size_t before = record.total();
-      const batch::RunEnd end = with_table<NoLocks>(
-          *state, [&](auto& table) { return run(table, *state, inputs, limits, first, record); });
+      const RunEnd end = run(state->view, inputs, limits, first, record);
       state->size += record.total() - before;
       taken += end.taken;
       if (waits) state->patience.waits(due ? end.taken - end.present : end.refused);
@@ -78,9 +84,9 @@ std::size_t insert_batch(OwnedBlocks& state, KeySpan keys, std::span<Outcome> ou
 // Looks up a chunk of keys.
 struct Lookup {
   const Blocks& state;
-  [[nodiscard]] const FilterKernels& kernels() const { return state.kernels->of_filter(); }
+  [[nodiscard]] const LookupOperations& operations() const { return state.engine->lookups; }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
-    kernels().contains_batch(state.view, inputs.keys, inputs.count, inputs.kind, bitmap);
+    state.engine->filter_lookups.contains_batch(state.view, inputs, bitmap);
   }
 };
 
@@ -141,12 +147,16 @@ Filter::~Filter() = default;
 KeyHasher Filter::hasher(const Blocks& state) noexcept { return state.hasher(); }
 
 Inserted Filter::insert_one(Hash key) noexcept {
-  const bool due = state_->is_due_to_grow();
-  if (!due && store_at_home<NoLocks>(*state_, key.value)) [[likely]] {
-    ++state_->size;
-    return {Outcome::stored};
+  Result tried;
+  if (!state_->is_due_to_grow()) [[likely]] {
+    tried = operations(*state_).insert(state_->view, key.value);
+    if (tried == Outcome::stored) [[likely]] {
+      ++state_->size;
+      return {Outcome::stored};
+    }
+    if (!state_->grows_by_itself()) return {*tried};
   }
-  return insert_further(state_, key.value, !due);
+  return insert_or_grow(state_, key.value, tried);
 }
 
 Inserted Filter::insert_unique_one(Hash key) noexcept {
@@ -157,16 +167,14 @@ Inserted Filter::insert_unique_one(Hash key) noexcept {
 Inserted Filter::update_one(Hash old_key, Hash new_key) noexcept {
   bool replaced = false;
   const Inserted inserted = change_or_grow(state_, false, [&](const Blocks& now) {
-    return with_table<NoLocks>(now, [&](auto& table) {
-      return table.update(table.home(old_key.value), table.home(new_key.value), replaced);
-    });
+    return operations(now).update(now.view, old_key.value, new_key.value, replaced);
   });
   state_->size += inserted && !replaced;
   return inserted;
 }
 
 bool Filter::may_contain_one(Hash key) const noexcept {
-  return state_->kernels->of_filter().contains(state_->view, key.value);
+  return state_->engine->filter_lookups.contains(state_->view, key.value);
 }
 
 Hash Filter::prepare(Key key) const noexcept {
@@ -176,39 +184,36 @@ Hash Filter::prepare(Key key) const noexcept {
 }
 
 Reader Filter::reader() const noexcept {
-  const FilterKernels& kernels = state_->kernels->of_filter();
-  return {state_->view, hash_of_, kernels.contains, kernels.contains_away};
+  const FilterLookups& lookups = state_->engine->filter_lookups;
+  return {state_->view, hash_of_, lookups.contains, lookups.contains_away};
 }
 
 unsigned Filter::count_one(Hash key) const noexcept {
-  return with_table<NoLocks>(*state_,
-                             [&](auto& table) { return table.count(table.home(key.value)); });
+  const Place home = home_of(state_->bits, state_->view.geometry, key.value);
+  return operations(*state_).count(state_->view, home, nullptr);
 }
 
 bool Filter::erase_one(Hash key) noexcept {
-  const bool erased = erase_from<NoLocks>(*state_, key.value);
+  const bool erased = operations(*state_).erase(state_->view, key.value);
   state_->size -= erased;
   return erased;
 }
 
 std::size_t Filter::insert(KeySpan keys, std::span<Outcome> outcomes) {
-  return insert_batch(
-      state_, keys, outcomes, [](auto&... run) { return batch::insert_run(run...); },
-      [](OwnedBlocks& state, std::uint64_t hash) { return insert_further(state, hash, false); });
+  return insert_batch(state_, keys, outcomes, operations(*state_).insert_run,
+                      [](OwnedBlocks& state, std::uint64_t hash) {
+                        return insert_or_grow(state, hash, std::nullopt);
+                      });
 }
 
 std::size_t Filter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
-  return insert_batch(
-      state_, keys, outcomes, [](auto&... run) { return batch::insert_unique_run(run...); },
-      insert_absent);
+  return insert_batch(state_, keys, outcomes, operations(*state_).insert_unique_run, insert_absent);
 }
 
 std::size_t Filter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
-  batch::Record record(erased, keys.size());
+  Record record(erased, keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    with_table<NoLocks>(*state_, [&](auto& table) {
-      batch::erase_run(table, *state_, chunks.inputs(), chunks.first(), record);
-    });
+    operations(*state_).erase_run(state_->view, chunks.inputs(), chunks.first(), record);
   }
   state_->size -= record.total();
   return record.total();
@@ -217,9 +222,8 @@ std::size_t Filter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
 void Filter::count(KeySpan keys, std::span<std::uint8_t> out) const {
   check_length("out", out.size(), keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    with_table<NoLocks>(*state_, [&](auto& table) {
-      batch::count_run(table, *state_, chunks.inputs(), out.data() + chunks.first());
-    });
+    operations(*state_).count_run(state_->view, chunks.inputs(), out.data() + chunks.first(),
+                                  nullptr);
   }
 }
 

@@ -1,6 +1,14 @@
 #include "lib/filters/filter/growth.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
 #include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 #include "lib/filters/filter/sizing.h"
 
@@ -32,7 +40,7 @@ std::string difference(const char* what, const char* differ, Number into, Number
 
 [[noreturn]] void refuse_room(Outcome outcome) {
   throw std::length_error(
-      outcome == Outcome::copies
+      outcome == Outcome::too_many_copies
           ? "the filters cannot be merged: together they hold more copies of one key, or of keys "
             "that look the same, than find place"
           : "the filters cannot be merged: together they hold more keys than find room; they can "
@@ -49,10 +57,12 @@ void copy_blocks(const Blocks& from, Blocks& to) {
   }
 }
 
-// The order in which fingerprints are added. by_block makes one pass over the memory, but spills
-// from the first blocks fill the last ones before their own turn: unions of up to 97.5 % of the
-// slots have always fitted, but few from 98.5 % on. by_slot (the first slots of all blocks, then
-// the second ones, and so on) fits as much as single inserts do, in one pass for each slot.
+// The order in which fingerprints are added.
+//   by_block   one pass over the memory. Evictions from the first blocks fill the last ones before
+//              their own turn: unions of up to 97.5 % of the slots have always fitted, few from
+//              98.5 % on.
+//   by_slot    the first slots of all blocks, then the second ones, and so on: one pass for each
+//              slot. Fits as much as single inserts do.
 enum class Order : std::uint8_t { by_block, by_slot };
 
 // Makes the union in the blocks of `made`, and counts the copies that are not in it. Any outcome
@@ -75,7 +85,7 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
   }
   return visit_layout(made.bits, [&](auto layout) {
     using L = decltype(layout);
-    Table<L, NoLocks> table(made.blocks(), made.view.geometry, *made.kernels);
+    const FilterOperations& table = made.engine->filter.alone;
     const std::size_t all = from.size() * L::kSlots;
     for (std::size_t i = 0; i < all; ++i) {
       const std::size_t block = order == Order::by_block ? i / L::kSlots : i % from.size();
@@ -87,16 +97,16 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
       const Place place{block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
       const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kChoices;
       const auto is_crowded = [&] {
-        return order == Order::by_slot && table.count(place) + 1 >= crowd;
+        return order == Order::by_slot && table.count(made.view, place, nullptr) + 1 >= crowd;
       };
       const auto has_way = [&](const Place& to) {
-        return bool{made.kernels->find_path_to_free(made.blocks()[to.block], to)};
+        return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to)};
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));
-      Outcome outcome = is_in_vain ? Outcome::copies : *table.insert(place);
+      Outcome outcome = is_in_vain ? Outcome::too_many_copies : *table.insert_at(made.view, place);
       if (outcome == Outcome::stored) continue;
-      if (is_crowded()) outcome = Outcome::copies;
+      if (is_crowded()) outcome = Outcome::too_many_copies;
       if (outcome == Outcome::full || copies == Copies::all) return outcome;
       --made.size;
     }
@@ -112,7 +122,7 @@ OwnedBlocks grown(const Blocks& state) {
   const Geometry doubled{geometry.base_blocks, geometry.growth + 1};
   auto made = fresh(state, doubled, grown_capacity(state.bits, doubled, state.capacity));
   const auto from = blocks_of(state);
-  state.kernels->split()(from.data(), from.size(), geometry.growth, made->blocks());
+  state.engine->split(from.data(), from.size(), geometry.growth, made->blocks());
   made->size = state.size;
   return made;
 }

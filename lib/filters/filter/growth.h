@@ -6,6 +6,11 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_GROWTH_H_
 #define NESTLINE_LIB_FILTERS_FILTER_GROWTH_H_
 
+#include <cstdint>
+#include <memory_resource>
+#include <string>
+#include <utility>
+
 #include "lib/filters/filter/blocks.h"
 
 namespace nestline { inline namespace v0_3 {

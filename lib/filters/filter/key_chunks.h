@@ -8,27 +8,20 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_KEY_CHUNKS_H_
 #define NESTLINE_LIB_FILTERS_FILTER_KEY_CHUNKS_H_
 
-#include "lib/engine/kernels/kernels.h"
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "lib/engine/engine.h"
+#include "nestline/filter.h"
 
 namespace nestline { inline namespace v0_3 {
 
 inline constexpr std::size_t kChunk = 2048;
 static_assert(kChunk % kMaxLocated == 0, "chunks must be whole groups");
-
-// A chunk of keys, or what is left of it.
-struct Inputs {
-  const std::uint64_t* keys = nullptr;
-  std::size_t count = 0;
-  InputKind kind = InputKind::hashes;
-
-  [[nodiscard]] std::uint64_t hash(std::size_t i, const MixSecrets& secrets) const {
-    return hash_of(keys[i], kind, secrets);
-  }
-  [[nodiscard]] Inputs from(std::size_t at) const { return {keys + at, count - at, kind}; }
-  [[nodiscard]] Inputs first(std::uint64_t most) const {
-    return {keys, static_cast<std::size_t>(std::min<std::uint64_t>(most, count)), kind};
-  }
-};
 
 class KeyChunks {
  public:

@@ -1,8 +1,13 @@
 #include "lib/filters/filter/sizing.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <sstream>
+#include <stdexcept>
 
 namespace nestline { inline namespace v0_3 {
 namespace {
@@ -367,13 +372,18 @@ Options Options::within(std::uint64_t bytes, double fpr) {
   return {.capacity = capacity, .fpr = fpr};
 }
 
+unsigned ttl_ticks_of(const ExpiringOptions& options) {
+  return options.life.given().value_or(options.ttl_ticks);
+}
+
 Size decide_expiring_size(const ExpiringOptions& options) {
   check_capacities(options.capacity, 0);
   if (options.bits != 0 && options.bits != 8 && options.bits != 12) {
     refuse("bits must be 8 or 12, or 0 to choose by fpr; it is ", options.bits);
   }
-  if (options.life < 1 || options.life > ExpiringFilter::kMaxLife) {
-    refuse("life must be from 1 to ", ExpiringFilter::kMaxLife, " ticks; it is ", options.life);
+  const unsigned ttl = ttl_ticks_of(options);
+  if (ttl < 1 || ttl > ExpiringFilter::kMaxTtlTicks) {
+    refuse("ttl_ticks must be from 1 to ", ExpiringFilter::kMaxTtlTicks, "; it is ", ttl);
   }
   check_rate_and_load(options.fpr, options.load);
   Wish wish{.capacity = static_cast<double>(options.capacity),

@@ -10,6 +10,8 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_SIZING_H_
 #define NESTLINE_LIB_FILTERS_FILTER_SIZING_H_
 
+#include <cstdint>
+
 #include "lib/engine/place/shape.h"
 #include "nestline/expiring_filter.h"
 
@@ -35,6 +37,8 @@ Size decide_size(const Options& options);
 Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity);
 // For an expiring filter; `bits`: its layout's number. Throws std::invalid_argument.
 Size decide_expiring_size(const ExpiringOptions& options);
+// Under its present name or that of version 0.2.
+unsigned ttl_ticks_of(const ExpiringOptions& options);
 
 // How many keys find room in a filter of this geometry, in all but one of a million filters. A
 // grown filter is 2^growth filters side by side, which cannot share room and on which keys fall

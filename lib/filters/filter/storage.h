@@ -2,8 +2,11 @@
 #ifndef NESTLINE_LIB_FILTERS_FILTER_STORAGE_H_
 #define NESTLINE_LIB_FILTERS_FILTER_STORAGE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory_resource>
+#include <span>
 #include <utility>
 
 #include "lib/engine/place/layout.h"
@@ -26,7 +29,7 @@ class Storage {
   // afterwards. Throws std::system_error with `path` as its text.
   static Storage map(int file, std::uint64_t size, const std::filesystem::path& path);
 
-  // Bytes that somebody else keeps, and that nobody writes.
+  // Bytes that the caller keeps, and that no thread writes.
   static Storage view(std::span<const std::byte> bytes) noexcept {
     // A resource that frees nothing.
     return {const_cast<std::byte*>(bytes.data()), bytes.size(), std::pmr::null_memory_resource()};

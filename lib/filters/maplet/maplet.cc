@@ -1,5 +1,15 @@
 // Maplet: single pairs, growing, its properties, batches and files.
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/filter/batch.h"
@@ -16,12 +26,11 @@ OwnedBlocks empty_table(const MapletOptions& options) {
   return make_blocks(size.shape(options.seed), options.memory);
 }
 
-// Changes a pair that is there: work(table, home) returns whether it was.
+// Changes a pair that is there: work(operations, view) returns whether it was.
 template <typename Work>
-bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
+bool change(State& state, std::int64_t added, Work&& work) {
   return state.write([&]<class Locks>(const Blocks& table, Locks) {
-    auto blocks = maplet_table<Locks>(table);
-    const bool done = work(blocks, blocks.home(hash));
+    const bool done = work(maplet_operations<Locks>(table), table.view);
     if (done && added != 0) {
       state.keys.add<Locks>(added);
     } else if constexpr (!Locks::kBlocksAreStable) {
@@ -35,9 +44,8 @@ bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
 [[gnu::cold, gnu::noinline]] std::size_t find_locked(
     const State& state, const Blocks& table, std::uint64_t hash,
     std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept {
-  return state.with_reader_locks([&]<class Locks>(Locks locks) {
-    const auto blocks = maplet_table<Locks>(table, locks);
-    return blocks.values(blocks.home(hash), values);
+  return state.with_readers(table.engine->maplet, [&](const auto& maplet, Writers* writers) {
+    return maplet.values(table.view, hash, values, writers);
   });
 }
 
@@ -46,28 +54,24 @@ bool change(State& state, std::uint64_t hash, std::int64_t added, Work&& work) {
 std::size_t find_hash(const State& state, std::uint64_t hash,
                       std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept {
   return state.read([&](const Blocks& table) {
-    const std::size_t count = state.kernels.find(table.view, hash, values.data());
-    if (count != MapletKernels::kBusy) [[likely]]
+    const std::size_t count = state.engine.maplet_lookups.find(table.view, hash, values.data());
+    if (count != MapletLookups::kBusy) [[likely]]
       return count;
     return find_locked(state, table, hash, values);
   });
 }
 
 Inserted insert_pair(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
-  const auto store_first = [&]<class Locks>(const Blocks& table, Locks) {
-    return state.kernels.store.with<Locks>()(table.view.blocks, table.view.geometry, hash, value);
-  };
   const bool done = state.try_alone([&](const Blocks& table) {
     if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
-    const bool stored = store_first(table, OneWriter());
+    const bool stored =
+        maplet_operations<OneWriter>(table).insert(table.view, hash, value) == Outcome::stored;
     if (stored) state.keys.add<OneWriter>(1);
     return stored;
   });
   if (done) return {Outcome::stored};
-  return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks locks, bool&) {
-    if (store_first(table, locks)) return std::optional(Outcome::stored);
-    auto blocks = maplet_table<Locks>(table);
-    return blocks.insert_by_spill(blocks.home(hash), value);
+  return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
+    return maplet_operations<Locks>(table).insert(table.view, hash, value);
   })};
 }
 
@@ -93,14 +97,17 @@ std::size_t Maplet::find(Hash key, std::span<std::uint64_t, kMaxCandidates> valu
 }
 
 bool Maplet::replace(Key key, std::uint64_t old_value, std::uint64_t new_value) noexcept {
-  return change(*state_, state_->hasher(key).value, 0, [&](auto& blocks, const Place& home) {
-    return blocks.replace_value(home, old_value, new_value & kMaxValue);
+  const std::uint64_t hash = state_->hasher(key).value;
+  return change(*state_, 0, [&](const MapletOperations& maplet, const BlocksView& view) {
+    return maplet.replace(view, hash, old_value, new_value & kMaxValue);
   });
 }
 
 bool Maplet::erase(Key key, std::uint64_t value) noexcept {
-  return change(*state_, state_->hasher(key).value, -1,
-                [&](auto& blocks, const Place& home) { return blocks.erase_value(home, value); });
+  const std::uint64_t hash = state_->hasher(key).value;
+  return change(*state_, -1, [&](const MapletOperations& maplet, const BlocksView& view) {
+    return maplet.erase(view, hash, value);
+  });
 }
 
 Hash Maplet::prepare(Key key) const noexcept {
@@ -153,7 +160,7 @@ void Maplet::for_each(const std::function<void(std::uint64_t value)>& with) cons
   const Blocks& table = copy.state_->table_of_writer();
   const Block* const blocks = table.view.blocks;
   for (std::uint64_t i = 0; i < table.view.geometry.blocks(); ++i) {
-    std::uint64_t taken = MapletLayout::kAllSlots & ~table.kernels->free_slots(blocks[i]);
+    std::uint64_t taken = MapletLayout::kAllSlots & ~table.engine->block.free_slots(blocks[i]);
     for (; taken != 0; taken &= taken - 1) with(MapletLayout::value(blocks[i], first_slot(taken)));
   }
 }
@@ -165,7 +172,7 @@ std::size_t Maplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
   CandidateLists lists(keys.size(), first, values);
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->read([&](const Blocks& table) {
-      find_chunk(state_->kernels, table.view, chunks.inputs(), lists,
+      find_chunk(state_->engine.maplet_lookups, table.view, chunks.inputs(), lists,
                  [&](const Inputs& inputs, std::size_t i, auto candidates) {
                    return find_hash(*state_, inputs.hash(i, state_->secrets), candidates);
                  });
@@ -177,7 +184,7 @@ std::size_t Maplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
 std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
                            std::span<Outcome> outcomes) {
   check_length("values", values.size(), keys.size());
-  batch::Record record(outcomes, keys.size());
+  Record record(outcomes, keys.size());
   refuse_in_section();  // before anything is changed
   // Keys whose blocks are on their way to the cache while others are stored.
   constexpr std::size_t kAhead = 16;

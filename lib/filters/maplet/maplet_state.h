@@ -3,6 +3,16 @@
 #ifndef NESTLINE_LIB_FILTERS_MAPLET_MAPLET_STATE_H_
 #define NESTLINE_LIB_FILTERS_MAPLET_MAPLET_STATE_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
 #include "lib/filters/concurrent/concurrent_state.h"
 #include "lib/filters/filter/key_chunks.h"
 #include "nestline/maplet.h"
@@ -12,15 +22,13 @@ namespace nestline { inline namespace v0_3 {
 static_assert(Maplet::kMaxValue == MapletLayout::kValueMask);
 static_assert(Maplet::kMaxCandidates == MapletLayout::kMaxCopies);
 
-// The table that works on a maplet's blocks.
 template <class Locks>
-Table<MapletLayout, Locks> maplet_table(const Blocks& state, Locks locks = Locks()) {
-  return {state.blocks(), state.view.geometry, *state.kernels, locks};
+const MapletOperations& maplet_operations(const Blocks& table) {
+  return table.engine->maplet.with<Locks>();
 }
 
 struct Maplet::State : ConcurrentFilter::State {
   explicit State(OwnedBlocks&& table) : ConcurrentFilter::State(std::move(table)) {}
-  const MapletKernels& kernels = maplet_kernels();
 };
 
 struct MapletAccess {
@@ -82,13 +90,12 @@ class CandidateLists {
 // on their way to the cache while the group before is answered. find_busy(inputs, i, span) answers
 // key i of the chunk where a writer was at its blocks, and returns how many candidates there are.
 template <typename FindBusy>
-void find_chunk(const MapletKernels& kernels, const BlocksView& view, const Inputs& inputs,
+void find_chunk(const MapletLookups& lookups, const BlocksView& view, const Inputs& inputs,
                 CandidateLists& lists, FindBusy&& find_busy) {
   MapletGroup groups[2];
   const auto locate = [&](std::size_t at) {
     if (at >= inputs.count) return;
-    const Inputs group = inputs.from(at).first(kMaxLocated);
-    kernels.locate(view, group.keys, group.count, group.kind, groups[at / kMaxLocated % 2]);
+    lookups.locate(view, inputs.from(at).first(kMaxLocated), groups[at / kMaxLocated % 2]);
   };
   constexpr std::size_t kMax = Maplet::kMaxCandidates;
   std::array<std::uint8_t, kMaxLocated> counts;
@@ -97,8 +104,8 @@ void find_chunk(const MapletKernels& kernels, const BlocksView& view, const Inpu
   for (std::size_t at = 0; at < inputs.count; at += kMaxLocated) {
     locate(at + kMaxLocated);
     MapletGroup& group = groups[at / kMaxLocated % 2];
-    std::size_t total = kernels.find_batch(view, group, counts.data(), values.data());
-    if (total == MapletKernels::kBusy) {
+    std::size_t total = lookups.find_batch(view, group, counts.data(), values.data());
+    if (total == MapletLookups::kBusy) {
       total = 0;
       for (std::size_t i = 0; i < group.count; ++i) {
         const std::span<std::uint64_t, kMax> room(values.data() + total, kMax);

@@ -1,5 +1,14 @@
 // A maplet on a mapped file. Its lookups need neither locks nor sections. A filter answers "maybe"
 // for a damaged section; a maplet has no such answer, and throws.
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "lib/filters/file/mapped.h"
 #include "lib/filters/maplet/maplet_state.h"
 
@@ -11,8 +20,8 @@ struct MappedMaplet::State : Mapped {
   std::size_t find(std::uint64_t hash,
                    std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
     check(hash);
-    const std::size_t count = kernels.find(blocks.view, hash, values.data());
-    if (count == MapletKernels::kBusy) refuse_lock();
+    const std::size_t count = blocks.engine->maplet_lookups.find(blocks.view, hash, values.data());
+    if (count == MapletLookups::kBusy) refuse_lock();
     return count;
   }
 
@@ -29,8 +38,6 @@ struct MappedMaplet::State : Mapped {
     const Place home = home_of<MapletLayout>(blocks.view.geometry, hash);
     if (!all_read(home, [&](std::uint64_t block) { return is_good(block); })) throw *damage();
   }
-
-  const MapletKernels& kernels = maplet_kernels();
 };
 
 MappedMaplet::MappedMaplet(internal::OwnedState<State> state) noexcept : state_(std::move(state)) {}
@@ -63,7 +70,7 @@ std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
     for (std::size_t i = 0; i < inputs.count && !state.all_good(); ++i) {
       state.check(inputs.hash(i, state.blocks.view.secrets));
     }
-    find_chunk(state.kernels, state.blocks.view, inputs, lists,
+    find_chunk(state.blocks.engine->maplet_lookups, state.blocks.view, inputs, lists,
                [&](const Inputs&, std::size_t, auto) -> std::size_t { state.refuse_lock(); });
   }
   return lists.finish();

@@ -2,7 +2,15 @@
 // own.
 #include <tbb/enumerable_thread_specific.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <numeric>
+#include <span>
+#include <stdexcept>
+#include <vector>
 
 #include "lib/filters/concurrent/reclaim.h"
 #include "lib/filters/filter/batch.h"

@@ -8,6 +8,7 @@
 #include <tbb/parallel_for.h>
 
 #include <atomic>
+#include <cstddef>
 
 #include "nestline/parallel.h"
 

@@ -8,8 +8,17 @@
 #include <openssl/evp.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/engine/place/little_endian.h"
 #include "lib/store/files/manifest.h"

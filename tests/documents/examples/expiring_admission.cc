@@ -1,5 +1,7 @@
 #include <nestline/expiring_filter.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <iostream>
 #include <string>
 #include <unordered_map>

@@ -1,8 +1,11 @@
 #include <nestline/guard.h>
 #include <nestline/store.h>
 
+#include <cstdint>
 #include <iostream>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 int main() {

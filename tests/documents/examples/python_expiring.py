@@ -12,9 +12,9 @@ seen.save("seen.nest")                        # and after a restart, half an hou
 later = nestline.ExpiringFilter.load("seen.nest", window=600, elapsed=1800)
 print("order 17" in seen, "order 17" in later)
 
-events = nestline.ExpiringFilter(1000, life=3)   # without a window: the program's own time
+events = nestline.ExpiringFilter(1000, ttl_ticks=3)   # without a window: the program's own time
 events.insert("a")
 events.advance(3)
-print("a" in events, events.left("a"))        # found in its last tick
+print("a" in events, events.remaining_ticks("a"))   # found in its last tick
 events.advance()
 print("a" in events)

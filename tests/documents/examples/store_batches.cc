@@ -1,6 +1,7 @@
 #include <nestline/store.h>
 
 #include <array>
+#include <cstddef>
 #include <filesystem>
 #include <iostream>
 #include <string_view>

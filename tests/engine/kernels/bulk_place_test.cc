@@ -2,7 +2,12 @@
 // placing, on every target that this machine can run.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <random>
+#include <vector>
 
 #include "tests/engine/kernels/each_target.h"
 
@@ -41,7 +46,8 @@ std::size_t most_settled(const std::vector<std::uint64_t>& buckets) {
 // As many newcomers as possible get a slot, in two steps as in one; everybody is in its own bucket.
 TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
   using L = TypeParam;
-  for_each_builds<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
+    const BuildKernels& kernels = *engine.build;
     std::mt19937_64 random(6);
     std::size_t all_left = 0;
     const auto placement = std::make_unique<BulkPlacement>();
@@ -110,7 +116,8 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
 // deferred because none of them is free when its turn comes.
 TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
   using L [[maybe_unused]] = TypeParam;  // clang 14 sees no use in a generic lambda
-  for_each_builds<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
+    const BuildKernels& kernels = *engine.build;
     constexpr std::size_t kBlocks = 16;
     const BlocksView view = {nullptr, {kBlocks, 0}, derive_secrets(5)};
     std::mt19937_64 random(8);

@@ -5,14 +5,16 @@
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <cstdint>
 #include <random>
+#include <vector>
 
 #include "lib/engine/kernels/build_kernels.h"
 #include "lib/engine/kernels/targets.h"
 
 namespace nestline::test {
 
-// While it lives, kernels_for returns the table of this target.
+// While it lives, engine_for returns the engine of this target.
 class ForcedTarget {
  public:
   explicit ForcedTarget(std::int64_t target) { force_target(target); }
@@ -39,20 +41,10 @@ void for_each_target(Test&& test) {
   }
 }
 
-// The same with the kernels for a layout, and those for builds.
+// The same with the engine for a layout.
 template <class L, typename Test>
-void for_each_kernels(Test&& test) {
-  for_each_target([&](std::int64_t) {
-    if constexpr (L::kExpires) {
-      test(expiring_kernels(L::kNumber));
-    } else {
-      test(filter_kernels(L::kNumber));
-    }
-  });
-}
-template <class L, typename Test>
-void for_each_builds(Test&& test) {
-  for_each_target([&](std::int64_t) { test(build_kernels(L::kNumber)); });
+void for_each_engine(Test&& test) {
+  for_each_target([&](std::int64_t) { test(engine_for(L::kNumber)); });
 }
 
 }  // namespace nestline::test

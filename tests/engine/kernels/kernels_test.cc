@@ -2,16 +2,20 @@
 // geometry.h, on random blocks and on edge cases: empty, full, all slots equal. Layouts of expiring
 // filters are here as well; what only they have is in
 // tests/filters/expiring/expiring_kernels_test.cc.
-#include "lib/engine/kernels/kernels.h"
-
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <queue>
+#include <random>
+#include <vector>
 
+#include "lib/engine/engine.h"
 #include "lib/engine/kernels/build_kernels.h"
-#include "lib/engine/table/table.h"
 #include "tests/engine/kernels/each_target.h"
 
 namespace nestline::test { namespace {
@@ -100,7 +104,7 @@ std::uint32_t shortest_displacement(const Block& block, std::uint64_t bucket, st
 TEST(Kernels, BestTargetIsTheExpectedOne) {
   const char* const expected = std::getenv("NESTLINE_EXPECTED_TARGET");
   if (expected == nullptr) GTEST_SKIP() << "NESTLINE_EXPECTED_TARGET is not set";
-  EXPECT_STREQ(hwy::TargetName(kernels_for(8).target), expected);
+  EXPECT_STREQ(hwy::TargetName(engine_for(8).target), expected);
 }
 
 template <class Layout>
@@ -118,12 +122,13 @@ TYPED_TEST_SUITE(FilterKernelsTest, FilterLayouts);
 
 TYPED_TEST(KernelsTest, TableIsTheForcedTargets) {
   for_each_target(
-      [](std::int64_t target) { EXPECT_EQ(kernels_for(TypeParam::kNumber).target, target); });
+      [](std::int64_t target) { EXPECT_EQ(engine_for(TypeParam::kNumber).target, target); });
 }
 
 TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
   using L = TypeParam;
-  for_each_kernels<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
+    const BlockKernels& kernels = engine.block;
     std::mt19937_64 random(1);
     for (const Block& block : sample_blocks<L>()) {
       EXPECT_EQ(kernels.free_slots(block),
@@ -143,19 +148,20 @@ TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
   });
 }
 
-// Phases, and the slots of some classes.
+// Bucket offsets, and the slots of some ranks.
 TYPED_TEST(KernelsTest, RanksOfResidents) {
   using L = TypeParam;
-  for_each_kernels<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
+    const BlockKernels& kernels = engine.block;
     for (const Block& block : sample_blocks<L>()) {
-      EvictionOrder ranks;
-      kernels.rank(block, ranks);
+      EvictionOrder order;
+      kernels.rank(block, order);
       const std::uint32_t mark = block.overflow_mark();
-      EXPECT_GT(ranks.below, mark);
+      EXPECT_GT(order.below, mark);
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
         const std::uint32_t f = L::get(block, s);
         if (f != 0) {
-          EXPECT_EQ(ranks.template bucket_offset<L>(s), L::bucket_offset_at(f, s));
+          EXPECT_EQ(order.template bucket_offset<L>(s), L::bucket_offset_at(f, s));
         }
       }
       const auto between = [&](std::uint32_t from, std::uint32_t below) {
@@ -163,10 +169,10 @@ TYPED_TEST(KernelsTest, RanksOfResidents) {
           return f != 0 && eviction_rank(f) >= from && eviction_rank(f) < below;
         });
       };
-      EXPECT_EQ(ranks.free, kernels.free_slots(block));
-      EXPECT_EQ(ranks.covered, between(0, mark));
-      EXPECT_EQ(ranks.next, between(mark, ranks.below));
-      for (const std::uint32_t from : {0u, mark, std::min(ranks.below, 255u), kEvictionRanks - 1}) {
+      EXPECT_EQ(order.free, kernels.free_slots(block));
+      EXPECT_EQ(order.covered, between(0, mark));
+      EXPECT_EQ(order.next, between(mark, order.below));
+      for (const std::uint32_t from : {0u, mark, std::min(order.below, 255u), kEvictionRanks - 1}) {
         for (const std::uint32_t width : {1u, 8u, 255u, 300u}) {
           EXPECT_EQ(kernels.of_ranks(block, from, from + width), between(from, from + width));
         }
@@ -175,9 +181,10 @@ TYPED_TEST(KernelsTest, RanksOfResidents) {
   });
 }
 
-TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
+TYPED_TEST(KernelsTest, CandidatesAndTheirOtherBlocks) {
   using L = TypeParam;
-  for_each_kernels<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
+    const BlockKernels& kernels = engine.block;
     std::mt19937_64 random(7);
     std::vector<Block> blocks = sample_blocks<L>();
     for (Block& block : blocks) {
@@ -197,9 +204,9 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
     for (const Geometry geometry : {Geometry{1, 0}, Geometry{50, 2}, Geometry{199, 0}}) {
       for (std::uint64_t number = 0; number < geometry.blocks(); ++number) {
         const Block& block = blocks[number];
-        EvictionOrder ranks;
-        kernels.rank(block, ranks);
-        std::uint64_t all = random() & random() & L::kAllSlots & ~ranks.free;
+        EvictionOrder order;
+        kernels.rank(block, order);
+        std::uint64_t all = random() & random() & L::kAllSlots & ~order.free;
         const std::uint64_t slots = all;
         EvictionCandidates candidates;
         const std::uint32_t newcomer = random_fingerprint<L>(random);
@@ -210,7 +217,7 @@ TYPED_TEST(KernelsTest, LeaversAndTheirOtherBlocks) {
           candidates.all = std::uint64_t{1} << EvictionOrder::kNobody;
           all |= candidates.all;
         }
-        kernels.candidates({blocks.data(), geometry, block, number, ranks}, slots, candidates);
+        kernels.find_candidates({blocks.data(), geometry, block, number, order}, slots, candidates);
         EXPECT_EQ(candidates.all, all);
         EXPECT_EQ((candidates.away | candidates.open | candidates.direct) & ~all, 0u);
         for (std::uint64_t rest = all; rest != 0; rest &= rest - 1) {
@@ -268,16 +275,17 @@ std::uint32_t expected_steps(const Block& block, std::uint64_t bucket, std::uint
   return shortest <= EvictionPath::kMaxSteps ? shortest : 0;
 }
 
-TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
+TYPED_TEST(KernelsTest, PathsAreValidAndShortest) {
   using L = TypeParam;
-  for_each_kernels<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
+    const BlockKernels& kernels = engine.block;
     std::mt19937_64 random(2);
     int found = 0;
     int none = 0;
     for (const Block& block : sample_blocks<L>()) {
       const std::uint64_t free = kernels.free_slots(block);
-      EvictionOrder ranks;
-      kernels.rank(block, ranks);
+      EvictionOrder order;
+      kernels.rank(block, order);
       for (int i = 0; i < 20; ++i) {
         const std::uint32_t newcomer = random_fingerprint<L>(random);
         const std::uint64_t bucket =
@@ -285,7 +293,7 @@ TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
         // Sometimes a taken slot is a goal as well, as it is when its resident will leave.
         const std::uint64_t goals =
             free | (i % 2 == 0 ? 0 : std::uint64_t{1} << random() % L::kSlots);
-        const EvictionPath path = kernels.find_path(block, ranks, bucket, goals);
+        const EvictionPath path = kernels.find_path(block, order, bucket, goals);
         EXPECT_EQ(path.steps(), expected_steps<L>(block, bucket, goals));
         ++(path ? found : none);
         if (path) expect_valid<L>(block, bucket, goals, path);
@@ -296,10 +304,11 @@ TYPED_TEST(KernelsTest, WaysAreValidAndShortest) {
   });
 }
 
-// Ways to free slots, in blocks with and without a mark, and what walking them does.
-TYPED_TEST(KernelsTest, WalkedWaysAreShortest) {
+// Paths to free slots, in blocks with and without a mark, and what applying them does.
+TYPED_TEST(KernelsTest, AppliedPathsAreShortest) {
   using L = TypeParam;
-  for_each_kernels<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
+    const BlockKernels& kernels = engine.block;
     std::mt19937_64 random(6);
     int walked = 0;
     int refused = 0;
@@ -313,11 +322,11 @@ TYPED_TEST(KernelsTest, WalkedWaysAreShortest) {
         const EvictionPath path =
             kernels.find_path_to_free(block, {0, 0, fingerprint, bucket_offset});
         EXPECT_EQ(path.steps(), free == 0 ? 0 : expected_steps<L>(block, bucket, free));
-        EXPECT_FALSE(path && !is_open<L>(block, path));
+        EXPECT_FALSE(path && !still_valid<L>(block, path));
         Block expected = block;
         if (path) {
           expect_valid<L>(block, bucket, free, path);
-          walk<L>(expected, path, fingerprint);
+          apply<L>(expected, path, fingerprint);
           // Whoever has moved has kept its value.
           for (std::uint32_t step = 1; step < path.steps(); ++step) {
             EXPECT_EQ(L::value(expected, path.step(step)), L::value(block, path.step(step - 1)));
@@ -325,7 +334,7 @@ TYPED_TEST(KernelsTest, WalkedWaysAreShortest) {
           EXPECT_EQ(kernels.free_slots(expected),
                     free & ~(std::uint64_t{1} << path.step(path.steps() - 1)));
           EXPECT_EQ(L::get(expected, path.step(0)), fingerprint);
-          EXPECT_FALSE(is_open<L>(expected, path));
+          EXPECT_FALSE(still_valid<L>(expected, path));
         }
         block = expected;
         ++(path ? walked : refused);
@@ -338,20 +347,21 @@ TYPED_TEST(KernelsTest, WalkedWaysAreShortest) {
 
 // What a table does until it is full, and what it does with erases in between, leaves the same
 // blocks on every target.
-TYPED_TEST(FilterKernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
+TYPED_TEST(FilterKernelsTest, FullFiltersHaveTheSameBytesOnEveryTarget) {
   using L = TypeParam;
   constexpr Geometry kGeometry{64, 0};
   std::vector<Block> first;
   for_each_target([&](std::int64_t) {
     std::vector<Block> blocks(kGeometry.blocks());
-    Table<L, NoLocks> table(blocks.data(), kGeometry, kernels_for(L::kNumber));
+    const BlocksView view = {blocks.data(), kGeometry, {}};
+    const FilterOperations& filter = engine_for(L::kNumber).filter.alone;
     std::mt19937_64 random(9);
-    std::vector<Place> places(3 * kGeometry.blocks() * L::kSlots);
-    for (Place& place : places) place = home_of<L>(kGeometry, random());
+    std::vector<std::uint64_t> hashes(3 * kGeometry.blocks() * L::kSlots);
+    for (std::uint64_t& hash : hashes) hash = random();
     int full = 0;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      full += table.insert(places[i]) == Outcome::full;
-      if (i % 3 == 0) table.erase(places[i / 2]);
+    for (std::size_t i = 0; i < hashes.size(); ++i) {
+      full += filter.insert(view, hashes[i]) == Outcome::full;
+      if (i % 3 == 0) filter.erase(view, hashes[i / 2]);
     }
     EXPECT_GT(full, 0);
     if (first.empty()) first = blocks;
@@ -363,7 +373,7 @@ TYPED_TEST(FilterKernelsTest, TablesHaveTheSameBytesOnEveryTarget) {
 // 2^32 (located only), before and after growth.
 TYPED_TEST(KernelsTest, LocateBatch) {
   using L = TypeParam;
-  for_each_kernels<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
     std::mt19937_64 random(3);
     const MixSecrets secrets = derive_secrets(77);
     std::vector<std::uint64_t> keys(kMaxLocated + 1);
@@ -380,7 +390,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
           for (const std::size_t shift : {0u, 1u}) {
             for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
               std::vector<Place> places(count);
-              kernels.locate_batch(view, keys.data() + shift, count, input, places.data());
+              engine.lookups.locate(view, {keys.data() + shift, count, input}, places.data());
               for (std::size_t i = 0; i < count; ++i) {
                 const std::uint64_t key = keys[i + shift];
                 const Place expected = home_of<L>(
@@ -392,8 +402,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
               }
               if constexpr (L::kExpires) continue;
               std::vector<std::uint64_t> numbers(kMaxLocated);
-              build_kernels(L::kBits).locate_pairs(view, keys.data() + shift, count, input,
-                                                   numbers.data());
+              engine.build->locate_pairs(view, keys.data() + shift, count, input, numbers.data());
               for (std::size_t i = 0; i < count; ++i) {
                 ASSERT_EQ(numbers[i], located(places[i].block, places[i].fingerprint |
                                                                    places[i].bucket_offset << 16));
@@ -408,7 +417,7 @@ TYPED_TEST(KernelsTest, LocateBatch) {
 
 TEST(Kernels, BitsToBytesAndPositions) {
   for_each_target([](std::int64_t) {
-    const FilterKernels& kernels = filter_kernels(8);
+    const LookupOperations& kernels = engine_for(8).lookups;
     std::mt19937_64 random(9);
     for (const std::size_t count : {0u, 1u, 5u, 63u, 64u, 65u, 128u, 191u, 1000u}) {
       for (const int density : {0, 1, 2, 5}) {  // of 6 bits
@@ -454,7 +463,7 @@ TEST(Kernels, BitsToBytesAndPositions) {
 
 TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
   using L = TypeParam;
-  for_each_kernels<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
     std::mt19937_64 random(4);
     const MixSecrets secrets = derive_secrets(78);
     const std::vector<Block> blocks = sample_blocks<L>();
@@ -478,7 +487,8 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
           for (const std::size_t shift : {0u, 1u}) {
             for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
               std::vector<std::uint64_t> bitmap((count + 63) / 64 + 1, 0xaaaaaaaaaaaaaaaau);
-              kernels.contains_batch(view, keys.data() + shift, count, input, bitmap.data());
+              engine.filter_lookups.contains_batch(view, {keys.data() + shift, count, input},
+                                                   bitmap.data());
               EXPECT_EQ(bitmap.back(), 0xaaaaaaaaaaaaaaaau);
               for (std::size_t i = 0; i < bitmap.size() * 64 - 64; ++i) {
                 bool expected = false;
@@ -487,7 +497,7 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
                   const std::uint64_t hash =
                       input == InputKind::hashes ? key : mix_integer(key, secrets);
                   expected = plain(hash);
-                  EXPECT_EQ(kernels.contains(view, hash), expected);
+                  EXPECT_EQ(engine.filter_lookups.contains(view, hash), expected);
                 }
                 ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, std::uint64_t{expected}) << i;
               }
@@ -506,7 +516,8 @@ Resident resident_of(std::uint32_t pair) {
 
 TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
   using L = TypeParam;
-  for_each_builds<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
+    const BuildKernels& kernels = *engine.build;
     std::mt19937_64 random(5);
     // Whole vectors are read and written beyond the last key.
     std::vector<std::uint32_t> pairs(kMaxBulkPlaced + 64);
@@ -535,7 +546,8 @@ TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
 
 TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
   using L = TypeParam;
-  for_each_builds<L>([](const auto& kernels) {
+  for_each_engine<L>([](const Engine& engine) {
+    const BuildKernels& kernels = *engine.build;
     for (const Block& block : sample_blocks<L>()) {
       UnpackedBlock unpacked;
       kernels.unpack(block, unpacked);
@@ -571,7 +583,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
     }
     return block;
   };
-  for_each_kernels<L>([&](const auto& kernels) {
+  for_each_engine<L>([&](const Engine& engine) {
     for (std::uint32_t growth = 0; growth < max_growth(L::kBits); ++growth) {
       const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, sample.size(),
@@ -582,7 +594,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
         std::vector<Block> to(2 * count + 2);
         std::memset(static_cast<void*>(to.data()), 0xaa, to.size() * kBlockBytes);
         const Block dirty = to[0];
-        kernels.split()(from.data(), count, growth, to.data() + 1);
+        engine.split(from.data(), count, growth, to.data() + 1);
         EXPECT_EQ(to.front().bytes, dirty.bytes);
         EXPECT_EQ(to.back().bytes, dirty.bytes);
         for (std::size_t i = 0; i < count; ++i) {

@@ -4,7 +4,14 @@
 // NESTLINE_TARGET_KEYS is another number of keys, for processors that are emulated.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <random>
+#include <span>
+#include <type_traits>
+#include <vector>
 
 #include "nestline/filter.h"
 #include "tests/engine/kernels/each_target.h"

@@ -3,10 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <random>
 #include <set>
+#include <string>
+#include <string_view>
 
 namespace nestline::test { namespace {
 

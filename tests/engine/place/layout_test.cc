@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <random>
 #include <vector>
 
@@ -58,16 +61,16 @@ TYPED_TEST(LayoutTest, PhaseFollowsFromEverySlot) {
     const std::uint32_t f = L::fingerprint_of(static_cast<std::uint32_t>(random()));
     const auto p = static_cast<std::uint32_t>(random() % L::kSlotsPerSegment);
     std::uint64_t bucket = 0;
-    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
-      const std::uint32_t s = L::slot(f, p, lane);
-      ASSERT_EQ(s / L::kSlotsPerSegment, lane);
+    for (std::uint32_t segment = 0; segment < L::kChoices; ++segment) {
+      const std::uint32_t s = L::slot(f, p, segment);
+      ASSERT_EQ(s / L::kSlotsPerSegment, segment);
       ASSERT_EQ(L::bucket_offset_at(f, s), p);
       bucket |= std::uint64_t{1} << s;
     }
     ASSERT_EQ(L::bucket(f, p), bucket);
-    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
-      const std::uint32_t index = L::slot(f, p, lane) - lane * L::kSlotsPerSegment;
-      ASSERT_EQ(L::bucket_with(f, lane, index), bucket);
+    for (std::uint32_t segment = 0; segment < L::kChoices; ++segment) {
+      const std::uint32_t index = L::slot(f, p, segment) - segment * L::kSlotsPerSegment;
+      ASSERT_EQ(L::bucket_with(f, segment, index), bucket);
     }
     ASSERT_EQ(std::popcount(bucket), static_cast<int>(L::kChoices));
   }

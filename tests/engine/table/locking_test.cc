@@ -1,4 +1,4 @@
-// What a hold leaves in the headers: a new version in each block that it changed, and nothing in
+// What a lock leaves in the headers: a new version in each block that it changed, and nothing in
 // the others. And which locks readers take when they lock (locking.h, R4).
 //
 // Linked with nestline_hooked: a call at a hook acts as a writer that disturbs the reader.
@@ -6,9 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdint>
 #include <random>
 
-#include "lib/engine/table/table.h"
+#include "lib/engine/engine.h"
 
 namespace nestline::test { namespace {
 
@@ -18,25 +20,37 @@ class LockingTest : public testing::Test {
  protected:
   using Headers = std::array<std::uint32_t, 2>;
 
-  // A key with this home whose alternate is the other block.
-  Place key(std::uint64_t block) {
+  // A key, as its hash, with this home whose alternate is the other block.
+  std::uint64_t key(std::uint64_t block) {
     for (;;) {
-      const Place home = home_of<L>(kGeometry, random_());
-      if (home.block == block && alternate_of(kGeometry, home) != block) return home;
+      const std::uint64_t hash = random_();
+      const Place home = home_of<L>(kGeometry, hash);
+      if (home.block == block && alternate_of(kGeometry, home) != block) return hash;
     }
   }
   // Puts a key with this home into its alternate.
-  Place key_that_is_away(std::uint64_t block) {
-    const Place home = key(block);
+  std::uint64_t key_that_is_away(std::uint64_t block) {
+    const std::uint64_t hash = key(block);
+    const Place home = home_of<L>(kGeometry, hash);
     L::set(blocks_[1 - block], first_slot(home.bucket), home.fingerprint);
     blocks_[block].raise_overflow_mark(eviction_rank(home.fingerprint));
-    return home;
+    return hash;
   }
   // Fills both blocks, until no key finds room.
   void fill_up() {
     for (int failed = 0; failed < 50;) {
-      failed += table_.insert(key(random_() % 2)) != Outcome::stored;
+      failed += insert(key(random_() % 2)) != Outcome::stored;
     }
+  }
+  Result insert(std::uint64_t hash) { return filter_.insert(view_, hash); }
+  Result insert_unique(std::uint64_t hash) { return filter_.insert_unique(view_, hash); }
+  bool erase(std::uint64_t hash) { return filter_.erase(view_, hash); }
+  Result update(std::uint64_t old_hash, std::uint64_t new_hash, bool& replaced) {
+    return filter_.update(view_, old_hash, new_hash, replaced);
+  }
+  bool contains(std::uint64_t hash) const { return filter_.contains(view_, hash, nullptr); }
+  unsigned count(std::uint64_t hash) const {
+    return filter_.count(view_, home_of<L>(kGeometry, hash), nullptr);
   }
   Headers headers() const { return {blocks_[0].header(), blocks_[1].header()}; }
 
@@ -44,8 +58,8 @@ class LockingTest : public testing::Test {
   static constexpr std::uint32_t kNew = kHeaderVersion;
   std::mt19937_64 random_{L::kBits};
   std::array<Block, 2> blocks_{};
-  const TableKernels& kernels_ = kernels_for(L::kBits);
-  Table<L, BlockLocks> table_{blocks_.data(), kGeometry, kernels_};
+  const BlocksView view_ = {blocks_.data(), kGeometry, {}};
+  const FilterOperations& filter_ = engine_for(L::kBits).filter.many_writers;
 };
 
 using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
@@ -53,48 +67,48 @@ using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10
 TYPED_TEST_SUITE(LockingTest, Layouts);
 
 TYPED_TEST(LockingTest, AChangedBlockGetsANewVersion) {
-  const Place home = this->key(1);
-  EXPECT_EQ(this->table_.insert(home), Outcome::stored);
+  const std::uint64_t home = this->key(1);
+  EXPECT_EQ(this->insert(home), Outcome::stored);
   EXPECT_EQ(this->headers(), (typename TestFixture::Headers{0, this->kNew}));
-  EXPECT_EQ(this->table_.insert(this->key(0), {}, true), Outcome::stored);
+  EXPECT_EQ(this->insert_unique(this->key(0)), Outcome::stored);
   EXPECT_EQ(this->headers(), (typename TestFixture::Headers{this->kNew, this->kNew}));
-  EXPECT_TRUE(this->table_.erase(home));
+  EXPECT_TRUE(this->erase(home));
   EXPECT_EQ(this->headers(), (typename TestFixture::Headers{this->kNew, 2 * this->kNew}));
   bool replaced = true;
-  EXPECT_EQ(this->table_.update(home, this->key(0), replaced), Outcome::stored);
+  EXPECT_EQ(this->update(home, this->key(0), replaced), Outcome::stored);
   EXPECT_FALSE(replaced);
   EXPECT_EQ(this->headers(), (typename TestFixture::Headers{2 * this->kNew, 2 * this->kNew}));
 }
 
 TYPED_TEST(LockingTest, OnlyTheBlockThatAnEraseChanges) {
   for (const std::uint64_t block : {0, 1}) {
-    const Place home = this->key_that_is_away(block);
+    const std::uint64_t home = this->key_that_is_away(block);
     auto expected = this->headers();
     expected[1 - block] += this->kNew;
-    EXPECT_TRUE(this->table_.erase(home));
+    EXPECT_TRUE(this->erase(home));
     EXPECT_EQ(this->headers(), expected);
   }
 }
 
 TYPED_TEST(LockingTest, WhatChangesNothingLeavesTheHeaders) {
-  const Place stored = this->key(0);
-  EXPECT_EQ(this->table_.insert(stored), Outcome::stored);
+  const std::uint64_t stored = this->key(0);
+  EXPECT_EQ(this->insert(stored), Outcome::stored);
   const auto early = this->headers();
-  EXPECT_EQ(this->table_.insert(stored, {}, true), Outcome::present);
-  EXPECT_FALSE(this->table_.erase(this->key(0)));
-  EXPECT_FALSE(this->table_.erase(this->key(1)));
+  EXPECT_EQ(this->insert_unique(stored), Outcome::present);
+  EXPECT_FALSE(this->erase(this->key(0)));
+  EXPECT_FALSE(this->erase(this->key(1)));
   EXPECT_EQ(this->headers(), early);
   this->fill_up();
   const auto late = this->headers();
   EXPECT_NE(late, early);
   bool replaced = false;
   for (const std::uint64_t block : {0, 1}) {
-    EXPECT_EQ(this->table_.insert(this->key(block)), Outcome::full);
-    EXPECT_EQ(this->table_.insert(this->key(block), {}, true), Outcome::full);
-    EXPECT_EQ(this->table_.update(this->key(block), this->key(block), replaced), Outcome::full);
-    EXPECT_FALSE(this->table_.erase(this->key(block)));
+    EXPECT_EQ(this->insert(this->key(block)), Outcome::full);
+    EXPECT_EQ(this->insert_unique(this->key(block)), Outcome::full);
+    EXPECT_EQ(this->update(this->key(block), this->key(block), replaced), Outcome::full);
+    EXPECT_FALSE(this->erase(this->key(block)));
   }
-  EXPECT_EQ(this->table_.insert(stored, {}, true), Outcome::present);
+  EXPECT_EQ(this->insert_unique(stored), Outcome::present);
   EXPECT_EQ(this->headers(), late);
 }
 
@@ -129,15 +143,14 @@ struct Nuisance {
 };
 
 TYPED_TEST(LockingTest, ReadersThatLockChangeNoHeader) {
-  const Place away = this->key_that_is_away(0);
-  const Place absent = this->key(0);
-  for (const Place& home : {away, absent}) {
+  const std::uint64_t away = this->key_that_is_away(0);
+  const std::uint64_t absent = this->key(0);
+  for (const std::uint64_t home : {away, absent}) {
     for (const bool counting : {true, false}) {
       auto expected = this->headers();
       const Nuisance nuisance(this->blocks_.data(), 0);
-      const unsigned found =
-          counting ? this->table_.count(home) : unsigned{this->table_.contains(home)};
-      EXPECT_EQ(found, home.fingerprint == away.fingerprint ? 1u : 0u);
+      const unsigned found = counting ? this->count(home) : unsigned{this->contains(home)};
+      EXPECT_EQ(found, home == away ? 1u : 0u);
       EXPECT_EQ(Nuisance::holds, 1u);
       EXPECT_EQ(Nuisance::changes, BlockLocks::kReadTries);
       expected[0] += Nuisance::changes * this->kNew;
@@ -147,22 +160,22 @@ TYPED_TEST(LockingTest, ReadersThatLockChangeNoHeader) {
 }
 
 TYPED_TEST(LockingTest, ReadersLockTheAlternateOnlyWhereTheMarkCoversTheClass) {
-  const Place home = this->key(1);
+  const std::uint64_t home = this->key(1);
   // Locked for good: a caller that wants this lock would never return.
   BlockLocks::lock(this->blocks_[0]);
   {
     const Nuisance nuisance(this->blocks_.data(), 1);
-    EXPECT_EQ(this->table_.count(home), 0u);
-    EXPECT_FALSE(this->table_.contains(home));
+    EXPECT_EQ(this->count(home), 0u);
+    EXPECT_FALSE(this->contains(home));
     EXPECT_EQ(Nuisance::holds, 2u);
   }
   // A copy at home says yes to contains, whatever the mark.
   BlockLocks::unlock(this->blocks_[0], 0);
-  EXPECT_EQ(this->table_.insert(home), Outcome::stored);
+  EXPECT_EQ(this->insert(home), Outcome::stored);
   this->blocks_[1].raise_overflow_mark(kEvictionRanks - 1);
   BlockLocks::lock(this->blocks_[0]);
   const Nuisance nuisance(this->blocks_.data(), 1);
-  EXPECT_TRUE(this->table_.contains(home));
+  EXPECT_TRUE(this->contains(home));
   EXPECT_EQ(Nuisance::holds, 1u);
 }
 

@@ -39,22 +39,22 @@ static void test_options(void) {
   options.known.bits = 16;
   FAILS(nestline_expiring_create(&options.known, error) == NULL, "bits must be 8 or 12");
   options.known.bits = 0;
-  options.known.life = 15;
-  FAILS(nestline_expiring_create(&options.known, error) == NULL, "life must be from 1 to 14");
-  options.known.life = 0;
+  options.known.ttl_ticks = 15;
+  FAILS(nestline_expiring_create(&options.known, error) == NULL, "ttl_ticks must be from 1 to 14");
+  options.known.ttl_ticks = 0;
   options.known.load = 0.99;
   FAILS(nestline_expiring_create(&options.known, error) == NULL, "load must be");
   options.known.load = 0;
   REFUSES_LAYOUTS(options, nestline_expiring_create(&options.known, error));
   WORKS((filter = nestline_expiring_create(&options.known, error)) != NULL);
-  CHECK(nestline_expiring_life(filter) == 14 && nestline_bits(filter) == 8);
+  CHECK(nestline_expiring_ttl_ticks(filter) == 14 && nestline_bits(filter) == 8);
   nestline_free(filter);
-  options.known.life = 3;
+  options.known.ttl_ticks = 3;
   options.known.fpr = 0.001;
   options.known.seed = 77;
   options.known.load = 0.5;
   WORKS((filter = nestline_expiring_create(&options.known, error)) != NULL);
-  CHECK(nestline_expiring_life(filter) == 3 && nestline_bits(filter) == 12);
+  CHECK(nestline_expiring_ttl_ticks(filter) == 3 && nestline_bits(filter) == 12);
   CHECK(nestline_seed(filter) == 77 && nestline_size(filter) == 0);
   CHECK(nestline_capacity(filter) >= 1000 && nestline_expiring_now(filter) == 0);
   CHECK(nestline_slots(filter) >= 2000 && nestline_load_factor(filter) == 0);
@@ -63,30 +63,31 @@ static void test_options(void) {
 }
 
 // One key of each kind: new, seen, with a life of its own, dead.
-#define TEST_ONE_KEY(kind, ...)                                                                 \
-  do {                                                                                          \
-    nestline_filter* one = create(1000);                                                        \
-    WORKS(!nestline_may_contain_##kind(one, __VA_ARGS__, error));                               \
-    WORKS(nestline_expiring_left_##kind(one, __VA_ARGS__, error) == 0);                         \
-    WORKS(nestline_expiring_insert_for_##kind(one, __VA_ARGS__, 2, error));                     \
-    CHECK(nestline_outcome_of(true, sentence) == NESTLINE_STORED);                              \
-    WORKS(nestline_expiring_left_##kind(one, __VA_ARGS__, error) == 2);                         \
-    WORKS(!nestline_expiring_insert_for_##kind(one, __VA_ARGS__, 1, error));                    \
-    CHECK(nestline_outcome_of(false, sentence) == NESTLINE_PRESENT);                            \
-    WORKS(nestline_expiring_left_##kind(one, __VA_ARGS__, error) == 2);                         \
-    WORKS(nestline_expiring_advance(one, 2, error));                                            \
-    WORKS(nestline_may_contain_##kind(one, __VA_ARGS__, error));                                \
-    WORKS(nestline_expiring_left_##kind(one, __VA_ARGS__, error) == 0);                         \
-    WORKS(nestline_expiring_advance(one, 1, error));                                            \
-    WORKS(!nestline_may_contain_##kind(one, __VA_ARGS__, error));                               \
-    WORKS(nestline_insert_##kind(one, __VA_ARGS__, error));                                     \
-    WORKS(!nestline_insert_##kind(one, __VA_ARGS__, error));                                    \
-    WORKS(nestline_expiring_left_##kind(one, __VA_ARGS__, error) == 14);                        \
-    CHECK(nestline_expiring_now(one) == 3 && nestline_size(one) == 1);                          \
-    FAILS(!nestline_expiring_insert_for_##kind(NULL, __VA_ARGS__, 1, error),                    \
-          "the filter is NULL");                                                                \
-    FAILS(nestline_expiring_left_##kind(NULL, __VA_ARGS__, error) == NO, "the filter is NULL"); \
-    nestline_free(one);                                                                         \
+#define TEST_ONE_KEY(kind, ...)                                                     \
+  do {                                                                              \
+    nestline_filter* one = create(1000);                                            \
+    WORKS(!nestline_may_contain_##kind(one, __VA_ARGS__, error));                   \
+    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 0);  \
+    WORKS(nestline_expiring_insert_for_##kind(one, __VA_ARGS__, 2, error));         \
+    CHECK(nestline_outcome_of(true, sentence) == NESTLINE_STORED);                  \
+    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 2);  \
+    WORKS(!nestline_expiring_insert_for_##kind(one, __VA_ARGS__, 1, error));        \
+    CHECK(nestline_outcome_of(false, sentence) == NESTLINE_PRESENT);                \
+    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 2);  \
+    WORKS(nestline_expiring_advance(one, 2, error));                                \
+    WORKS(nestline_may_contain_##kind(one, __VA_ARGS__, error));                    \
+    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 0);  \
+    WORKS(nestline_expiring_advance(one, 1, error));                                \
+    WORKS(!nestline_may_contain_##kind(one, __VA_ARGS__, error));                   \
+    WORKS(nestline_insert_##kind(one, __VA_ARGS__, error));                         \
+    WORKS(!nestline_insert_##kind(one, __VA_ARGS__, error));                        \
+    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 14); \
+    CHECK(nestline_expiring_now(one) == 3 && nestline_size(one) == 1);              \
+    FAILS(!nestline_expiring_insert_for_##kind(NULL, __VA_ARGS__, 1, error),        \
+          "the filter is NULL");                                                    \
+    FAILS(nestline_expiring_remaining_ticks_##kind(NULL, __VA_ARGS__, error) == NO, \
+          "the filter is NULL");                                                    \
+    nestline_free(one);                                                             \
   } while (0)
 
 static void test_one_key(void) {
@@ -130,7 +131,7 @@ static void test_batches_of(int kind) {
   CHECK(stored > kKeys - 30 && nestline_size(filter) == stored);
   CHECK(answers[0] == NESTLINE_STORED && answers[1] == NESTLINE_STORED);
   WORKS(nestline_may_contain_batch(filter, all, answers, error) == kKeys);
-  WORKS(nestline_expiring_left_batch(filter, all, answers, error));
+  WORKS(nestline_expiring_remaining_ticks_batch(filter, all, answers, error));
   for (i = 0; i < kKeys && answers[i] == 2;) ++i;
   CHECK(i == kKeys);
   WORKS(nestline_insert_batch(filter, half, answers, error) == 0);
@@ -144,8 +145,9 @@ static void test_batches_of(int kind) {
   CHECK(positions[0] == 0 && positions[1499] == 1499);
   WORKS((stored = nestline_select_from(filter, all, chosen, 3, positions, error)) >= 1);
   CHECK(stored == 1 ? positions[0] == 0 : stored <= 3);
-  FAILS(!nestline_expiring_left_batch(filter, all, NULL, error), "the array of ticks is NULL");
-  FAILS(!nestline_expiring_left_batch(NULL, all, answers, error), "the filter is NULL");
+  FAILS(!nestline_expiring_remaining_ticks_batch(filter, all, NULL, error),
+        "the array of ticks is NULL");
+  FAILS(!nestline_expiring_remaining_ticks_batch(NULL, all, answers, error), "the filter is NULL");
   FAILS(nestline_expiring_insert_for_batch(NULL, all, 1, NULL, error) == NO, "the filter is NULL");
   FAILS(
       nestline_expiring_insert_for_batch(filter, first_keys(kind, SIZE_MAX), 1, NULL, error) == NO,
@@ -175,12 +177,12 @@ static void test_refusals(void) {
 
   FAILS(!nestline_expiring_insert_for_u64(other, 1, 1, error), kDoesNotExpire);
   FAILS(nestline_expiring_insert_for_batch(other, one, 1, NULL, error) == NO, kDoesNotExpire);
-  FAILS(nestline_expiring_left_u64(other, 1, error) == NO, kDoesNotExpire);
-  FAILS(!nestline_expiring_left_batch(other, one, answers, error), kDoesNotExpire);
+  FAILS(nestline_expiring_remaining_ticks_u64(other, 1, error) == NO, kDoesNotExpire);
+  FAILS(!nestline_expiring_remaining_ticks_batch(other, one, answers, error), kDoesNotExpire);
   FAILS(!nestline_expiring_advance(other, 1, error), kDoesNotExpire);
   FAILS(!nestline_expiring_sweep(other, 1, error), kDoesNotExpire);
   FAILS(nestline_expiring_clock_create(other, 14000, error) == NULL, kDoesNotExpire);
-  CHECK(nestline_expiring_now(other) == 0 && nestline_expiring_life(other) == 0);
+  CHECK(nestline_expiring_now(other) == 0 && nestline_expiring_ttl_ticks(other) == 0);
   nestline_free(other);
   nestline_free(filter);
 }
@@ -227,7 +229,7 @@ static void test_time(void) {
 // Whether it is the filter that test_files saves.
 static bool same(const nestline_filter* filter) {
   return nestline_expiring_now(filter) == 5 && nestline_seed(filter) == 5 &&
-         nestline_expiring_left_u64(filter, numbers[9], NULL) == 14 &&
+         nestline_expiring_remaining_ticks_u64(filter, numbers[9], NULL) == 14 &&
          nestline_may_contain_batch(filter, integers(kKeys), answers, NULL) == kKeys;
 }
 
@@ -247,7 +249,26 @@ static void test_files(const char* folder) {
   nestline_free(other);
   remove(path);
   nestline_free(filter);
-  CHECK(nestline_expiring_now(NULL) == 0 && nestline_expiring_life(NULL) == 0);
+  CHECK(nestline_expiring_now(NULL) == 0 && nestline_expiring_ttl_ticks(NULL) == 0);
+}
+
+// The names of version 0.2.
+static void test_old_names(void) {
+  nestline_expiring_options options = NESTLINE_EXPIRING_OPTIONS_INIT;
+  nestline_filter* filter = NULL;
+  uint8_t ticks[2];
+
+  options.capacity = 1000;
+  options.fpr = 0.001;
+  options.life = 5;
+  WORKS((filter = nestline_expiring_create(&options, error)) != NULL);
+  CHECK(nestline_expiring_life(filter) == 5 && NESTLINE_COPIES == NESTLINE_TOO_MANY_COPIES);
+  WORKS(nestline_expiring_insert_for_u64(filter, 1, 3, error));
+  WORKS(nestline_expiring_left_u64(filter, 1, error) == 3);
+  WORKS(nestline_expiring_left_hash(filter, nestline_hash_u64(1, 0), error) == 3);
+  WORKS(nestline_expiring_left_bytes(filter, "a", 1, error) == 0);
+  WORKS(nestline_expiring_left_batch(filter, integers(2), ticks, error));
+  nestline_free(filter);
 }
 
 int main(int argc, char** argv) {
@@ -255,6 +276,7 @@ int main(int argc, char** argv) {
   make_keys();
   test_options();
   test_one_key();
+  test_old_names();
   test_no_room();
   FOR_EACH_KIND(kind) test_batches_of(kind);
   test_refusals();

@@ -148,7 +148,7 @@ static void test_one_key(void) {
   filter = create(10, 8);
   for (copies = 0; nestline_insert_u64(filter, 70, &sentence);) ++copies;
   CHECK(copies >= 4 && copies <= 8 && strstr(sentence, "as many copies") != NULL);
-  CHECK(nestline_outcome_of(false, sentence) == NESTLINE_COPIES);
+  CHECK(nestline_outcome_of(false, sentence) == NESTLINE_TOO_MANY_COPIES);
   for (copies = 0; nestline_insert_u64(filter, numbers[copies], &sentence);) ++copies;
   CHECK(copies > 2 && strstr(sentence, "the filter is full") != NULL);
   CHECK(nestline_outcome_of(false, sentence) == NESTLINE_FULL);

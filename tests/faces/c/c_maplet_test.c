@@ -109,7 +109,7 @@ static void test_no_room(void) {
   }
   CHECK(good && nestline_maplet_find_u64(maplet, 1, found, NULL) == 16);
   FAILS(!nestline_maplet_insert_u64(maplet, 1, 99, error), "as many pairs");
-  CHECK(nestline_outcome_of(false, sentence) == NESTLINE_COPIES);
+  CHECK(nestline_outcome_of(false, sentence) == NESTLINE_TOO_MANY_COPIES);
   for (i = 2; nestline_maplet_insert_u64(maplet, i, i, &sentence); ++i) continue;
   CHECK(nestline_outcome_of(false, sentence) == NESTLINE_FULL && i > 100);
   CHECK(strstr(sentence, "the maplet is full") != NULL);

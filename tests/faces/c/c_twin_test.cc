@@ -109,7 +109,7 @@ nestline_filter* create(const ExpiringOptions& options, const char** error) {
   given.seed = options.seed;
   given.fpr = options.fpr;
   given.bits = options.bits;
-  given.life = options.life;
+  given.ttl_ticks = options.ttl_ticks;
   if (options.load != 0.9) given.load = options.load;  // 0 is the default
   return nestline_expiring_create(&given, error);
 }
@@ -140,7 +140,8 @@ class Twins {
       const auto life = static_cast<unsigned>(random_() % 17);
       expect(filter_.insert(key, life),
              call(OF_KIND(nestline_expiring_insert_for), arguments(key), life));
-      ASSERT_EQ(filter_.left(other), call(OF_KIND(nestline_expiring_left), arguments(other)));
+      ASSERT_EQ(filter_.remaining_ticks(other),
+                call(OF_KIND(nestline_expiring_remaining_ticks), arguments(other)));
       if (what < 55) {
         ASSERT_EQ(filter_.sweep(3), nestline_expiring_sweep(twin_, 3, &error_));
       }
@@ -182,8 +183,8 @@ class Twins {
     });
     same_answers<std::uint8_t>(keys.size(), [&](std::span<std::uint8_t> expected, auto* answers) {
       if constexpr (kExpires) {
-        filter_.left(keys, expected);
-        ASSERT_TRUE(nestline_expiring_left_batch(twin_, batch, answers, &error_));
+        filter_.remaining_ticks(keys, expected);
+        ASSERT_TRUE(nestline_expiring_remaining_ticks_batch(twin_, batch, answers, &error_));
       } else if (what == 1) {
         const std::size_t count = filter_.erase(keys, expected);
         ASSERT_EQ(nestline_erase_batch(twin_, batch, answers, &error_), count);
@@ -224,7 +225,7 @@ class Twins {
     ASSERT_EQ(filter_.memory_bytes(), nestline_memory_bytes(twin_));
     if constexpr (kExpires) {
       ASSERT_EQ(filter_.now(), nestline_expiring_now(twin_));
-      ASSERT_EQ(filter_.life(), nestline_expiring_life(twin_));
+      ASSERT_EQ(filter_.ttl_ticks(), nestline_expiring_ttl_ticks(twin_));
     } else {
       ASSERT_EQ(filter_.max_capacity(), nestline_max_capacity(twin_));
       ASSERT_EQ(filter_.growth(), nestline_growth(twin_));
@@ -243,7 +244,8 @@ class Twins {
   void expect(Inserted expected, bool stored) const {
     ASSERT_EQ(static_cast<bool>(expected), stored);
     ASSERT_EQ(static_cast<int>(expected.outcome), nestline_outcome_of(stored, error_));
-    const bool failed = expected.outcome == Outcome::full || expected.outcome == Outcome::copies;
+    const bool failed =
+        expected.outcome == Outcome::full || expected.outcome == Outcome::too_many_copies;
     ASSERT_EQ(error_ != nullptr, failed);
   }
 
@@ -406,8 +408,8 @@ TYPED_TEST(CTwinOfKind, ExpiresTheSame) {
   std::uint64_t seed = 1;
   for (const ExpiringOptions& options :
        {ExpiringOptions{.capacity = 50, .bits = 8, .seed = 9},
-        ExpiringOptions{.capacity = 4000, .fpr = 0.001, .life = 5},
-        ExpiringOptions{.capacity = 2000, .life = 1, .load = 0.6, .seed = 3}}) {
+        ExpiringOptions{.capacity = 4000, .fpr = 0.001, .ttl_ticks = 5},
+        ExpiringOptions{.capacity = 2000, .ttl_ticks = 1, .load = 0.6, .seed = 3}}) {
     SCOPED_TRACE(seed);
     play<Twins<TypeParam, ExpiringFilter>>(options, keys.all(), seed++);
     if (this->HasFatalFailure()) return;

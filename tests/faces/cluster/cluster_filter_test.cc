@@ -1,12 +1,17 @@
 // ClusterFilter against a fake server with one part. With the module: tests/faces/cluster/system.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "lib/faces/cluster/descriptor.h"
 #include "nestline/cluster.h"

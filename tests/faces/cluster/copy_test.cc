@@ -1,8 +1,13 @@
 // ClusterCopy and its file.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "lib/faces/cluster/part_set.h"
 #include "nestline/cluster.h"

@@ -1,6 +1,12 @@
 // Replies, the map of slots, descriptors, and the bits of an answer: also of hostile servers.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
 #include "lib/engine/place/layout.h"
 #include "lib/faces/cluster/descriptor.h"
 #include "lib/faces/cluster/reply.h"

@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import threading
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "support"))
 
@@ -34,6 +35,16 @@ class CommandTest(FolderCase):
             **options,
         )
         return done.returncode, done.stdout, done.stderr
+
+    def pipes(self, contents):
+        """Names of pipes that a command finds these contents in."""
+        names = []
+        for content in contents:
+            names.append("pipe-%d" % len(os.listdir(self.folder)))
+            os.mkfifo(self.path(names[-1]))
+            # It waits until the command opens the pipe, and is left where that never does.
+            threading.Thread(target=self.write, args=(names[-1], content), daemon=True).start()
+        return names
 
     def start(self, *arguments, **options):
         """Starts nestline in the folder, with pipes for all that `options` do not name."""

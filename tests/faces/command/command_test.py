@@ -116,21 +116,26 @@ class Lines(CommandTest):
                     out=b"tail\r\r\n\0\nplain\r\r\n")
 
     def test_half_a_line_end_at_the_end(self):
-        # Also where the buffer ends, and in a second input.
-        for size in (0, 1, 63, 64, 65, 2**20 - 2, 2**20 - 1, 2**20, 2**20 + 1):
-            key = b"x" * size
-            with self.subTest(size=size):
-                self.write("half", key + b"\r")
-                self.build("f", key + b"\r", "--capacity", "9")
-                for end in (b"", b"\r", b"\n", b"\r\n"):
-                    if key + end:
-                        self.expect(["query", "-c", "f", "-", "half"], stdin=key + end, out=b"2\n")
-                self.expect(["verify", "f", "half"])
-                self.expect(["uniq", "half", "half", "-"], stdin=key + b"\r\n" + key + b"\n",
-                            out=key + b"\r\n")
-                self.expect(["add", "f"], stdin=key + b"\r\n")
-                self.expect(["remove", "--copies", "f", "half", "-"], stdin=key + b"\n")
-                self.assertEqual(self.info("f")["keys"], 0)
+        # Also where the buffer ends, and in a second input. No key is the beginning of another, but for the empty one.
+        keys = [b"abcdefghi"[i:i + 1] * size
+                for i, size in enumerate((0, 1, 63, 64, 65, 2**20 - 2, 2**20 - 1, 2**20, 2**20 + 1))]
+        halves = ["half-%d" % len(key) for key in keys]
+        for key, half in zip(keys, halves):
+            self.write(half, key + b"\r")
+        self.expect(["build", "-o", "f", "--bits", "16", "--capacity", "99", *self.pipes(key + b"\r" for key in keys)])
+        self.assertEqual(self.info("f")["keys"], len(keys))
+        for key, half in zip(keys, halves):
+            ends = [end for end in (b"", b"\r", b"\n", b"\r\n") if key + end]
+            inputs = [name for pipe in self.pipes(key + end for end in ends) for name in (pipe, half)]
+            self.expect(["query", "-c", "f", *inputs], out=b"%d\n" % len(inputs))
+        self.expect(["verify", "f", *halves])
+        again = self.pipes(key + b"\r\n" + key + b"\n" for key in keys)
+        self.expect(["uniq", *(name for half, pipe in zip(halves, again) for name in (half, half, pipe))],
+                    out=b"".join(key + b"\r\n" for key in keys))
+        self.expect(["add", "f"], stdin=b"".join(key + b"\r\n" for key in keys))
+        ended = self.pipes(key + b"\n" for key in keys)
+        self.expect(["remove", "--copies", "f", *(name for pair in zip(halves, ended) for name in pair)])
+        self.assertEqual(self.info("f")["keys"], 0)
 
     def test_lines_that_end_in_a_zero_byte(self):
         keys = [b"a", b"", b"two\nlines", b"return\r", b"return", b"\r\n", b"x" * (2**20 - 1),

@@ -126,16 +126,16 @@ class UniqWithin(UniqTest):
         self.expect_lines(["--state", "s"], out=b"a\n", stdin=b"a\n")
 
     def test_many_short_runs(self):
-        # A tick of an hour is 4 minutes 17 seconds; the runs together count, not only whole ticks.
+        # A tick of an hour is 4 minutes 17 seconds; the runs together count, not only whole ticks. 59 minutes of them.
         self.expect_lines(["--state", "s", *SMALL], out=b"a\n", stdin=b"a\n")
-        for _ in range(59):
-            self.age("s", 1)
+        for minutes in (*[1] * 8, *[3] * 17):
+            self.age("s", minutes)
             self.expect_lines(["--state", "s"], 1)
         again = self.read("s")
         self.expect_lines(["--state", "s"], 1, stdin=b"a\n")
         self.write("s", again)
-        for _ in range(6):
-            self.age("s", 1)
+        for _ in range(3):
+            self.age("s", 2)
             self.expect_lines(["--state", "s"], 1)
         self.expect_lines(["--state", "s"], out=b"a\n", stdin=b"a\n")
 

@@ -1,6 +1,10 @@
 // What is refused, and with which sentence; memory that is missing, and queries that are stopped.
 #include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <string>
 #include <thread>
 
 #include "nestline/io.h"

@@ -1,7 +1,9 @@
 // Which value of SQL is which key: a filter built in DuckDB answers in C++, and one built in C++
 // there.
 #include <array>
+#include <cstdint>
 #include <limits>
+#include <string>
 #include <string_view>
 
 #include "nestline/io.h"

@@ -2,8 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "nestline/io.h"
 #include "tests/faces/duckdb/database.h"

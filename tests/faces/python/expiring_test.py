@@ -15,7 +15,7 @@ import pytest
 @pytest.mark.parametrize("kind", [int, str, lambda number: b"\xff%d" % number])
 def test_random_operations_have_the_answers_of_a_model(kind):
     chance = random.Random(11)
-    seen = nestline.ExpiringFilter(6000, bits=12, load=0.5, life=9, seed=3)
+    seen = nestline.ExpiringFilter(6000, bits=12, load=0.5, ttl_ticks=9, seed=3)
     death = {}  # the first tick at which a key is not found
     wrong = total = 0
 
@@ -34,12 +34,12 @@ def test_random_operations_have_the_answers_of_a_model(kind):
         what = chance.randrange(4)
         if what == 0:
             life = chance.choice([None, *range(1, 10)])
-            new = seen.insert(given, life=life)
+            new = seen.insert(given, ttl_ticks=life)
             for key, was_new in zip(keys, np.atleast_1d(new)):
                 check([key], not was_new)
                 death[key] = max(death.get(key, 0), seen.now + (life or 9) + 1)
         elif what == 1:
-            left = np.atleast_1d(seen.left(given))
+            left = np.atleast_1d(seen.remaining_ticks(given))
             for key, ticks in zip(keys, left):
                 assert ticks >= max(death.get(key, 0) - seen.now - 1, 0)
             wrong += sum(
@@ -61,13 +61,13 @@ def test_random_operations_have_the_answers_of_a_model(kind):
 
 def test_options():
     seen = nestline.ExpiringFilter(1000)
-    assert (seen.bits, seen.life, seen.seed, seen.window, seen.tick) == (8, 14, 0, None, None)
+    assert (seen.bits, seen.ttl_ticks, seen.seed, seen.window, seen.tick) == (8, 14, 0, None, None)
     assert seen.capacity >= 1000 and seen.slots > 1000 and seen.memory_bytes > 1000
     assert seen.expected_fpr == seen.load_factor == len(seen) == seen.now == 0
-    timed = nestline.ExpiringFilter(np.int64(1000), 700, 0.001, life=7, seed=2**64 - 1, load=0.6)
-    assert (timed.bits, timed.life, timed.window, timed.tick) == (12, 7, 700.0, 100.0)
+    timed = nestline.ExpiringFilter(np.int64(1000), 700, 0.001, ttl_ticks=7, seed=2**64 - 1, load=0.6)
+    assert (timed.bits, timed.ttl_ticks, timed.window, timed.tick) == (12, 7, 700.0, 100.0)
     assert "window 700 s, 0 keys" in repr(timed) and "tick 0, 0 keys" in repr(seen)
-    for name, values in dict(capacity=[0], bits=[16], fpr=[0, 1e-9], life=[0, 15], load=[0.99],
+    for name, values in dict(capacity=[0], bits=[16], fpr=[0, 1e-9], ttl_ticks=[0, 15], load=[0.99],
                              window=[0, -1, float("nan"), float("inf"), 1e-9]).items():
         for bad in values:
             with pytest.raises(ValueError):
@@ -76,8 +76,8 @@ def test_options():
         with pytest.raises(TypeError):
             nestline.ExpiringFilter(**bad)
     for life in (0, 8, 2**40):
-        with pytest.raises(ValueError, match="life is from 1 to 7 ticks"):
-            timed.insert("a", life=life)
+        with pytest.raises(ValueError, match="ttl_ticks is from 1 to 7"):
+            timed.insert("a", ttl_ticks=life)
     with pytest.raises(ValueError, match="has a window"):
         timed.advance()
     with pytest.raises(OverflowError):
@@ -85,6 +85,23 @@ def test_options():
     with pytest.raises(TypeError):
         seen.insert(["a", 5])
     assert len(seen) == 0 and len(timed) == 0
+
+
+def test_names_of_version_0_2():
+    with pytest.warns(DeprecationWarning, match="ttl_ticks is its name") as warned:
+        seen = nestline.ExpiringFilter(1000, fpr=0.001, life=5)
+        assert seen.insert("a", life=3) and seen.life == seen.ttl_ticks == 5
+    assert len(warned) == 3 and {warning.filename for warning in warned} == {__file__}
+    with pytest.warns(DeprecationWarning, match="remaining_ticks is its name"):
+        assert seen.left("a") == 3 and seen.left(["a", "b"]).tolist() == [3, 0]
+    with pytest.raises(ValueError, match="ttl_ticks is given twice"):
+        seen.insert("a", ttl_ticks=1, life=1)
+    with pytest.warns(DeprecationWarning, match="Outcome.too_many_copies is its name") as warned:
+        assert nestline.Outcome.copies is nestline.Outcome.too_many_copies
+    assert [warning.filename for warning in warned] == [__file__]
+    assert list(nestline.Outcome)[-1].name == "too_many_copies" and nestline.Outcome(4) == 4
+    with pytest.raises(AttributeError):
+        nestline.Outcome.nothing
 
 
 def test_out_and_full():
@@ -102,7 +119,7 @@ def test_out_and_full():
     before = seen.refused
     assert seen.insert(int(refused[0])) is False and seen.refused == before + 1
     assert seen.insert(int(refused[0]), outcomes=True) is nestline.Outcome.full
-    left = seen.left(keys, out=out)
+    left = seen.remaining_ticks(keys, out=out)
     assert left is out and set(left) == {0, 14}
 
 
@@ -113,13 +130,13 @@ def test_a_window_ends_by_the_clock():
         (lambda: seen.insert("a"), lambda: "a" in seen),
         (lambda: seen.insert(["b", "c"]).all(), lambda: seen.may_contain(["b", "c"]).any()),
         (lambda: seen.insert("d"), lambda: len(seen.select(["d"])) == 1),
-        (lambda: seen.insert("e", life=14), lambda: seen.left("e") > 0),
+        (lambda: seen.insert("e", ttl_ticks=14), lambda: seen.remaining_ticks("e") > 0),
     ):
         before = time.monotonic()
         assert insert()
         while contains():
             pass
-        # left() is 0 in the last tick already, which has the length window / 14.
+        # remaining_ticks() is 0 in the last tick already, which has the length window / 14.
         assert time.monotonic() - before >= window * 13 / 14
     start = seen.now
     while seen.now < start + 40:  # more than a life at once, or tick by tick
@@ -131,7 +148,7 @@ def test_a_window_ends_by_the_clock():
 
 def test_files(tmp_path):
     path = tmp_path / "seen.nest"
-    seen = nestline.ExpiringFilter(1000, fpr=0.001, life=4)
+    seen = nestline.ExpiringFilter(1000, fpr=0.001, ttl_ticks=4)
     seen.advance(7)
     seen.insert(["a", "b"])
     seen.advance(2)
@@ -141,7 +158,7 @@ def test_files(tmp_path):
                   kind.load(str(path), 60_000, elapsed=29_000), kind.from_bytes(path.read_bytes()),
                   kind.from_bytes(bytearray(seen.to_bytes()), window=60_000)):
         later = again.now - 9
-        assert later in (0, 1) and again.left(["a", "b"]).tolist() == [2 - later] * 2
+        assert later in (0, 1) and again.remaining_ticks(["a", "b"]).tolist() == [2 - later] * 2
     # A life of 4 ticks of 15,000 s: 2 are over, and 2 are left beside the one that has begun.
     assert "a" in kind.load(path, window=60_000, elapsed=44_999)
     for elapsed in (45_001, 9e9):
@@ -155,7 +172,7 @@ def test_files(tmp_path):
 KEYS = common.KEYS[:400_000]
 
 
-@pytest.mark.parametrize("call", ["insert", "may_contain", "left"])
+@pytest.mark.parametrize("call", ["insert", "may_contain", "remaining_ticks"])
 def test_batches_release_the_lock(call):
     seen = nestline.ExpiringFilter(1_000_000)
     numbers = array.array("Q", KEYS.tolist())

@@ -414,8 +414,8 @@ def test_numbers_are_not_bent(bad):
                  lambda: nestline.hash_key(1, bad), lambda: nestline.Maplet(bad),
                  lambda: nestline.Maplet(10).insert(1, bad),
                  lambda: nestline.ExpiringFilter(10, window=bad),
-                 lambda: nestline.ExpiringFilter(10, life=bad), lambda: seen.advance(bad),
-                 lambda: seen.sweep(bad), lambda: seen.insert(1, life=bad)):
+                 lambda: nestline.ExpiringFilter(10, ttl_ticks=bad), lambda: seen.advance(bad),
+                 lambda: seen.sweep(bad), lambda: seen.insert(1, ttl_ticks=bad)):
         with pytest.raises(TypeError):
             call()
     for out in (np.ma.zeros(2, bool), np.zeros(2, "M8[s]"), np.zeros(2, np.int8)):

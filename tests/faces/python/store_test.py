@@ -55,6 +55,17 @@ def test_random_operations_have_the_answers_of_a_dict(tmp_path):
     assert dict(store.items()) == model and store.stats()["records"] == len(model)
 
 
+def test_names_of_version_0_2_in_the_figures(tmp_path):
+    with nestline.Store(tmp_path / "db") as store:
+        assert store.get("a") is None
+        stats = store.stats()
+        assert stats["lookups"] == 1 and "questions" not in stats
+        with pytest.warns(DeprecationWarning, match="lookups is its name"):
+            assert stats["questions"] == 1
+        with pytest.raises(KeyError):
+            stats["nothing"]
+
+
 def test_text_stands_for_its_utf8(tmp_path):
     with nestline.Store(tmp_path / "db") as store:
         store["caf\u00e9"] = "\u20ac"

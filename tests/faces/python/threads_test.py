@@ -127,7 +127,7 @@ keys = np.random.default_rng(1).integers(0, 2**63, 30_000, dtype=np.uint64)
 filter = nestline.Filter.build(keys)
 shared = nestline.ConcurrentFilter(60_000)
 maplet = nestline.Maplet(60_000)
-seen = nestline.ExpiringFilter(60_000, life=3)
+seen = nestline.ExpiringFilter(60_000, ttl_ticks=3)
 filter.save("f.nest")
 mapped = nestline.MappedFilter("f.nest")
 data = filter.to_bytes()
@@ -183,7 +183,7 @@ calls = {
     "verify": mapped.verify, "snapshot": shared.snapshot, "merge": lambda: shared.can_merge(shared),
     "grow": lambda: nestline.Filter(100_000).grow(), "candidates": lambda: maplet.candidates(keys),
     "maplet": lambda: maplet.insert(keys, keys % 1000), "expiring": lambda: seen.insert(keys),
-    "left": lambda: seen.left(keys), "advance": seen.advance, "sweep": lambda: seen.sweep(1000),
+    "remaining_ticks": lambda: seen.remaining_ticks(keys), "advance": seen.advance, "sweep": lambda: seen.sweep(1000),
     "index": lambda: filter.may_contain([Sleeps()]), "one": lambda: Sleeps() in filter,
     "array": lambda: filter.may_contain(Column()), "typed": lambda: filter.may_contain(Typed()),
     "dated": lambda: filter.may_contain(Dated()),
@@ -277,7 +277,7 @@ def test_every_batch_can_be_interrupted(interrupt):
     for call in (lambda: filter.may_contain(long), lambda: filter.count(long),
                  lambda: filter.select(long), lambda: filter.select(long, positions),
                  lambda: filter.erase(long), lambda: shared.may_contain(long),
-                 lambda: filter.insert_unique(long), lambda: seen.left(long),
+                 lambda: filter.insert_unique(long), lambda: seen.remaining_ticks(long),
                  lambda: maplet.candidates(long), lambda: nestline.hash_key(long),
                  lambda: nestline.Filter.build(long), lambda: filter.insert(["x" * 10**5] * 2**18)):
         interrupt(call)

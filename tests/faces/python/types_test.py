@@ -33,9 +33,9 @@ with nestline.MappedFilter("x") as mapped:
 offsets, values = nestline.Maplet(5).candidates(["a"])
 where: list[int] = nestline.Maplet(5).candidates("a")
 seen = nestline.ExpiringFilter(1000, window=600, fpr=0.001)
-new: bool = seen.insert("a", life=3)
+new: bool = seen.insert("a", ttl_ticks=3)
 fresh: npt.NDArray[np.bool_] = seen.insert(np.arange(5))
-ticks: int = seen.left("a")
+ticks: int = seen.remaining_ticks("a")
 how: nestline.Outcome = seen.insert("a", outcomes=True)
 hows: npt.NDArray[np.uint8] = filter.insert_unique(["a"], outcomes=True)
 window: float | None = nestline.ExpiringFilter.load("x", window=60, elapsed=1.5).window
@@ -75,7 +75,8 @@ def test_everything_has_the_signature_of_the_stubs():
     for function, text in (
         (nestline.Filter.erase, "(self, keys, out=None)"), (filter.erase, "(keys, out=None)"),
         (nestline.Filter.insert, "(self, keys, out=None, *, outcomes=False)"),
-        (nestline.ExpiringFilter.insert, "(self, keys, out=None, *, outcomes=False, life=None)"),
+        (nestline.ExpiringFilter.insert,
+         "(self, keys, out=None, *, outcomes=False, ttl_ticks=None, life=None)"),
         (nestline.Filter, "(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95)"),
         (nestline.MappedFilter.open, "(path, verify='lazily')"), (filter.copy, "()"),
         (nestline.save, "(filter, path)"), (nestline.Filter.__len__, "(self)"),

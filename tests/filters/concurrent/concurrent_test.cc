@@ -14,6 +14,7 @@
 #include <new>
 #include <optional>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -338,7 +339,7 @@ TEST(OutcomesTest, AreOfTheFirstLook) {
       // Both at the same home, whose mark is raised for the new one.
       const Inserted done = filter.update(key, Hash{key.value ^ 0xffff'ffffu << 12});
       EXPECT_EQ(filter.size(), before + done.operator bool());
-      return done.outcome == Outcome::copies ? Inserted{Outcome::stored} : done;
+      return done.outcome == Outcome::too_many_copies ? Inserted{Outcome::stored} : done;
     });
     expect_outcomes_of_first_looks<ExpiringFilter>(
         [&] {

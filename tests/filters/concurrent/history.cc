@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <ios>
 #include <numeric>
 #include <optional>
 #include <sstream>
@@ -45,10 +46,10 @@ class Specification {
         possible = can_insert(operation, content);
         break;
       case Kind::insert_unique:
-        // Never `copies`: buckets full of copies of the partner answer for the key.
+        // Never `too_many_copies`: buckets full of copies of the partner answer for the key.
         possible = operation.outcome == Outcome::present
                        ? both > 0
-                       : home == 0 && operation.outcome != Outcome::copies &&
+                       : home == 0 && operation.outcome != Outcome::too_many_copies &&
                              can_insert(operation, content);
         break;
       case Kind::update:
@@ -100,7 +101,7 @@ class Specification {
     switch (operation.outcome) {
       case Outcome::stored:
         return room;
-      case Outcome::copies:
+      case Outcome::too_many_copies:
         return !room;
       case Outcome::full:
         return room && (content.size() >= history_.full_from || crowded_by_copies(content));
@@ -116,7 +117,7 @@ class Specification {
     for (std::size_t key = 1; key < history_.classes.size(); ++key) {
       if (at_both(key, content) > 1) copies += content.copies[key];
     }
-    return copies >= history_.lanes;
+    return copies >= history_.choices;
   }
 
   [[nodiscard]] bool is_snapshot(const Operation& operation, const Content& content) const {
@@ -156,7 +157,7 @@ const char* name_of(Outcome outcome) {
       return "present";
     case Outcome::full:
       return "full";
-    case Outcome::copies:
+    case Outcome::too_many_copies:
       return "copies";
   }
   return "?";

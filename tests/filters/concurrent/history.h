@@ -16,7 +16,8 @@
 //
 //   may_contain  is true if home > 0, false if home + away == 0, otherwise either
 //   count        is between home and home + away
-//   insert       is stored if home + away is below the limit of the bucket pair, else `copies`;
+//   insert       is stored if home + away is below the limit of the bucket pair, else
+//   `too_many_copies`;
 //                or `full`, but only when the whole filter holds `full_from` keys or more, or when
 //                some class has so many copies that they cannot step aside for each other or for
 //                another class
@@ -85,7 +86,7 @@ struct History {
   std::vector<KeyClass> classes;
   Copies copies{};           // at the beginning
   std::uint64_t others = 0;  // keys of no class, at the beginning
-  unsigned lanes = 0;        // candidate slots of a key in one block
+  unsigned choices = 0;      // candidate slots of a key in one block
   std::uint64_t full_from = 0;
   std::vector<Operation> operations;
 };

@@ -19,7 +19,7 @@ namespace nestline::test { namespace {
 History history_of(std::initializer_list<Operation> operations) {
   History history;
   history.classes = {{1, 8}, {0, 8}, {kNoPartner, 4}};
-  history.lanes = 4;
+  history.choices = 4;
   history.full_from = 10;
   history.operations = operations;
   return history;
@@ -109,7 +109,7 @@ TEST(HistoryChecker, LimitsOfCopiesAndRoom) {
   EXPECT_FALSE(is_linearizable(history));
   history.operations[0].outcome = Outcome::full;
   EXPECT_FALSE(is_linearizable(history));
-  history.operations[0].outcome = Outcome::copies;
+  history.operations[0].outcome = Outcome::too_many_copies;
   EXPECT_TRUE(is_linearizable(history));
   history.copies[2] = 1;
   EXPECT_FALSE(is_linearizable(history));

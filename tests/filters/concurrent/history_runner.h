@@ -91,7 +91,7 @@ class Stage {
     history.classes = scene_.classes;
     history.copies = scene_.copies;
     history.others = scene_.others();
-    history.lanes = scene_.lanes;
+    history.choices = scene_.choices;
     history.full_from = scene_.full_from;
     for (const auto& player : players_) {
       history.operations.insert(history.operations.end(), player.operations().begin(),

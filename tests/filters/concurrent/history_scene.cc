@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -72,7 +73,7 @@ class Builder {
         random_(random),
         smith_(bits, FilterAccess::blocks(*scene.filter).view.geometry.base_blocks, random),
         slots_(static_cast<double>(smith_.blocks() * slots_of(bits))) {
-    scene_.lanes = smith_.lanes();
+    scene_.choices = smith_.choices();
     scene_.classes.push_back({kNoPartner, std::numeric_limits<std::uint8_t>::max()});
     scene_.hashes.emplace_back();
     scene_.loose.push_back(false);
@@ -158,7 +159,7 @@ class Builder {
     scene_.hashes.emplace_back();
     for (int i = 0; i < 3; ++i) scene_.hashes.back().push_back(smith_.hash(block, rest));
     const bool has_alternate = smith_.alternate(scene_.hashes.back().front()) != block;
-    scene_.classes.push_back({kNoPartner, (has_alternate ? 2 : 1) * smith_.lanes()});
+    scene_.classes.push_back({kNoPartner, (has_alternate ? 2 : 1) * smith_.choices()});
     scene_.loose.push_back(loose);
     return scene_.classes.size() - 1;
   }

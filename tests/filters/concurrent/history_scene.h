@@ -40,7 +40,7 @@ class HashSmith {
   std::uint64_t hash(std::uint64_t block, std::uint32_t rest);
   [[nodiscard]] Place place(std::uint64_t hash) const;
   [[nodiscard]] std::uint64_t alternate(std::uint64_t hash) const;
-  [[nodiscard]] unsigned lanes() const { return bits_ == 16 ? 5 : 4; }
+  [[nodiscard]] unsigned choices() const { return bits_ == 16 ? 5 : 4; }
   [[nodiscard]] std::uint64_t blocks() const { return geometry_.base_blocks; }
   [[nodiscard]] std::uint64_t any_block() { return random_() % geometry_.base_blocks; }
 
@@ -80,7 +80,7 @@ struct Scene {
   Copies copies{};
   std::optional<Filter> addition;  // for merge
   Copies added{};
-  unsigned lanes = 0;
+  unsigned choices = 0;
   std::uint64_t full_from = 0;
 
   [[nodiscard]] std::uint64_t others() const { return fillers.empty() ? 0 : fillers.size() - 1; }

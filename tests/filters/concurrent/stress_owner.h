@@ -136,7 +136,7 @@ class Owner {
     if (copies_[i] > 0) open(i);
   }
   void check_failed(Outcome outcome) {
-    ASSERT_TRUE(outcome == Outcome::full || outcome == Outcome::copies);
+    ASSERT_TRUE(outcome == Outcome::full || outcome == Outcome::too_many_copies);
     ++refused_;
     // Some room for the others.
     if (random_() % 4 == 0) take_out();
@@ -174,7 +174,7 @@ class Owner {
       removed(from);
     } else {
       open(from);
-      ASSERT_TRUE(outcome == Outcome::full || outcome == Outcome::copies);
+      ASSERT_TRUE(outcome == Outcome::full || outcome == Outcome::too_many_copies);
       ++refused_;
       ASSERT_GE(filter_->count(keys()[from]), copies_[from]);
     }

@@ -12,13 +12,12 @@
 #include <tuple>
 #include <vector>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/aging.h"
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/layout.h"
 #include "lib/engine/place/locking.h"
 #include "lib/engine/place/test_hooks.h"
-#include "lib/engine/table/expiring_table.h"
 #include "nestline/expiring_filter.h"
 #include "tests/filters/concurrent/history_scene.h"
 #include "tests/filters/expiring/expiring_model.h"
@@ -37,7 +36,7 @@ std::string first_error(int bits, std::uint64_t seed, std::uint64_t ticks) {
   std::uint64_t next = 0;
   std::deque<std::uint64_t> recent;
   const auto insert = [&](std::uint64_t key) {
-    const auto life = static_cast<unsigned>(1 + random() % ExpiringFilter::kMaxLife);
+    const auto life = static_cast<unsigned>(1 + random() % ExpiringFilter::kMaxTtlTicks);
     const Outcome outcome = filter.insert(key, life).outcome;
     if (outcome != Outcome::full) {
       const bool possible =
@@ -112,12 +111,15 @@ class CrowdedBlocks {
 
   // Inserts keys. Whether nobody was lost or added but they, and no swept block has dead slots.
   bool play() {
-    ExpiringTable<L, Locks> table(blocks(), kGeometry, expiring_kernels(L::kNumber));
+    const BlocksView view = {blocks(), kGeometry, {}};
+    const ExpiringOperations& expiring = engine_for(L::kNumber).expiring.with<Locks>();
+    std::uint32_t emptied = 0;
     auto expected = residents();
     for (int i = 0; i < 100; ++i) {
-      const Place home = home_of<L>(kGeometry, random_());
+      const std::uint64_t hash = random_();
+      const Place home = home_of<L>(kGeometry, hash);
       const auto life = static_cast<std::uint32_t>(1 + random_() % kMaxLife);
-      const auto outcome = table.renew(home, life);
+      const Result outcome = expiring.renew(view, hash, life, emptied);
       if (outcome == Outcome::stored) expected.insert(resident(home, death_after(kTick, life)));
       if (outcome == Outcome::present) expected = residents();
     }

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <ios>
 #include <iterator>
 #include <random>
 #include <span>
@@ -67,7 +68,7 @@ TEST_P(ExpiringGoldenTest, IsReadAndGivesTheSameAnswers) {
   const std::string answers = read_golden(name_ + ".answers");
   const ExpiringFilter filter = ExpiringFilter::load(file);
   EXPECT_EQ(filter.now(), GetParam().times.tick + GetParam().ticks);
-  EXPECT_EQ(filter.life(), GetParam().times.life);
+  EXPECT_EQ(filter.ttl_ticks(), GetParam().times.life);
   EXPECT_EQ(filter.seed(), GetParam().fields.seed);
   EXPECT_EQ(filter.capacity(), GetParam().fields.capacity);
   EXPECT_GT(filter.load_factor(), 0.8);
@@ -77,7 +78,7 @@ TEST_P(ExpiringGoldenTest, IsReadAndGivesTheSameAnswers) {
   write_bytes(folder_ / name_, file);
   const auto mapped = MappedExpiringFilter::open(folder_ / name_);
   EXPECT_EQ(mapped.now(), filter.now());
-  EXPECT_EQ(mapped.life(), filter.life());
+  EXPECT_EQ(mapped.ttl_ticks(), filter.ttl_ticks());
   EXPECT_EQ(mapped.bits(), filter.bits());
   EXPECT_EQ(mapped.size(), filter.size());
   EXPECT_EQ(golden::expiring_answers(mapped), answers);
@@ -130,11 +131,11 @@ class ExpiringFileTest : public testing::Test {
   // Sound: lookups return, operations work, and nothing lives for ever.
   static void expect_sound(ExpiringFilter&& filter) {
     for (std::uint64_t key = 0; key < 40; ++key) {
-      ASSERT_LE(filter.left(key), ExpiringFilter::kMaxLife);
+      ASSERT_LE(filter.remaining_ticks(key), ExpiringFilter::kMaxTtlTicks);
       const Outcome outcome = filter.insert(key).outcome;
       ASSERT_EQ(filter.may_contain(key), outcome != Outcome::full);
     }
-    for (unsigned tick = 0; tick < ExpiringFilter::kMaxLife + 3; ++tick) filter.advance();
+    for (unsigned tick = 0; tick < ExpiringFilter::kMaxTtlTicks + 3; ++tick) filter.advance();
     ASSERT_EQ(filter.size(), 0u);
     for (std::uint64_t key = 0; key < 40; ++key) ASSERT_FALSE(filter.may_contain(key));
   }
@@ -147,7 +148,7 @@ class ExpiringFileTest : public testing::Test {
       std::vector<std::uint8_t> found(keys.size());
       (void)mapped.may_contain(keys, found);
       for (std::uint64_t key = 0; key < keys.size(); ++key) {
-        ASSERT_LE(mapped.left(key), ExpiringFilter::kMaxLife);
+        ASSERT_LE(mapped.remaining_ticks(key), ExpiringFilter::kMaxTtlTicks);
         ASSERT_EQ(mapped.may_contain(key), found[key] != 0);
       }
     });
@@ -311,8 +312,8 @@ TEST_F(ExpiringFileTest, RefusesBlocksThatNoFilterLeaves) {
       return [=](Bytes& bytes) { put(bytes, kHeader + at, 1, 1); };
     };
     refused(with(64, byte(61)), "lock and version are not 0");
-    refused(with(64, byte(kBlocks * kBlock + kBlocks)), "bytes after the young marks are not 0");
-    refused(with(64, byte((kBlocks + 2) * kBlock - 1)), "bytes after the young marks are not 0");
+    refused(with(64, byte(kBlocks * kBlock + kBlocks)), "bytes after the next marks are not 0");
+    refused(with(64, byte((kBlocks + 2) * kBlock - 1)), "bytes after the next marks are not 0");
     const auto both = [&](Bytes& bytes) {
       slot(0, kDead + 1)(bytes);
       byte(kBlocks * kBlock + kBlocks - 1)(bytes);
@@ -337,7 +338,7 @@ TEST_F(ExpiringFileTest, AMappedFilterWaitsForNoLock) {
     EXPECT_LT(total, 80u);
     for (const std::uint64_t key : keys) {
       EXPECT_EQ(mapped.may_contain(key), found[key] != 0);
-      EXPECT_LE(mapped.left(key), ExpiringFilter::kMaxLife);
+      EXPECT_LE(mapped.remaining_ticks(key), ExpiringFilter::kMaxTtlTicks);
     }
   }
 }
@@ -359,8 +360,8 @@ TEST_F(ExpiringFileTest, AMappedFilterTakesADamagedSectionForFull) {
   std::size_t unknown = 0;
   std::size_t absent = 0;
   for (std::uint64_t key = 0; key < 10'000; ++key) {
-    const unsigned left = mapped.left(key);
-    ASSERT_TRUE(left == 2 || left == ExpiringFilter::kMaxLife) << left;
+    const unsigned left = mapped.remaining_ticks(key);
+    ASSERT_TRUE(left == 2 || left == ExpiringFilter::kMaxTtlTicks) << left;
     unknown += left != 2;
     absent += !mapped.may_contain(key + (std::uint64_t{1} << 40));
   }

@@ -4,7 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <numeric>
 #include <random>
 #include <span>
@@ -13,6 +17,7 @@
 #include <vector>
 
 #include "tests/filters/expiring/expiring_model.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline::test { namespace {
 
@@ -29,7 +34,7 @@ class ExpiringModelTest : public testing::TestWithParam<Play> {
   ExpiringModelTest()
       : filter_({.capacity = GetParam().capacity,
                  .bits = GetParam().bits,
-                 .life = GetParam().life,
+                 .ttl_ticks = GetParam().life,
                  .seed = GetParam().keys}),
         model_(filter_) {}
 
@@ -66,7 +71,7 @@ class ExpiringModelTest : public testing::TestWithParam<Play> {
       check_answer(key, filter_.may_contain(key));
       check_answer(key, reader.may_contain(key));
       check_answer(key, reader.may_contain(reader.prepare(key)));
-      const unsigned left = filter_.left(key) + 1;
+      const unsigned left = filter_.remaining_ticks(key) + 1;
       ASSERT_GE(left, model_.least(key));
       ASSERT_LE(left, std::max(1u, model_.most(key)));
     }
@@ -165,7 +170,7 @@ TEST(ExpiringFilterTest, TurnsOverForEver) {
   for (const int bits : {8, 12}) {
     SCOPED_TRACE(bits);
     ExpiringFilter filter({.capacity = 100'000, .bits = bits});
-    const std::uint64_t each = filter.capacity() / (filter.life() + 1);
+    const std::uint64_t each = filter.capacity() / (filter.ttl_ticks() + 1);
     std::uint64_t next = 0;
     std::uint64_t refused = 0;
     std::vector<std::uint64_t> keys(each);
@@ -179,7 +184,7 @@ TEST(ExpiringFilterTest, TurnsOverForEver) {
           static_cast<std::uint64_t>(std::count(outcomes.begin(), outcomes.end(), Outcome::full));
       if (tick % 97 == 0 || tick + 1 == kTicks) {
         const std::uint64_t first =
-            next - std::min<std::uint64_t>(next, each * (filter.life() + 1));
+            next - std::min<std::uint64_t>(next, each * (filter.ttl_ticks() + 1));
         std::vector<std::uint64_t> all(next - first);
         std::iota(all.begin(), all.end(), first);
         std::vector<std::uint8_t> found(all.size());
@@ -223,13 +228,37 @@ TEST(ExpiringFilterTest, RefusesOptionsThatCannotBe) {
   };
   refused({}, "capacity must be at least 1");
   refused({.capacity = 1, .bits = 16}, "bits must be 8 or 12");
-  refused({.capacity = 1, .life = 0}, "life must be from 1 to 14");
-  refused({.capacity = 1, .life = 15}, "life must be from 1 to 14");
+  refused({.capacity = 1, .ttl_ticks = 0}, "ttl_ticks must be from 1 to 14");
+  refused({.capacity = 1, .ttl_ticks = 15}, "ttl_ticks must be from 1 to 14");
   refused({.capacity = 1, .fpr = 1}, "fpr must be");
   refused({.capacity = 1, .fpr = 1e-5}, "lowest false-positive rate of 12-bit");
   refused({.capacity = 1, .fpr = 1e-3, .bits = 8}, "take more bits");
   refused({.capacity = 1, .load = 0.99}, "load must be");
 }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+TEST(ExpiringFilterTest, HasTheNamesOfVersion02) {
+  ExpiringOptions options = {.capacity = 1000, .fpr = 0.001, .life = 5, .seed = 3};
+  ExpiringFilter filter(options);
+  EXPECT_EQ(filter.life(), 5u);
+  EXPECT_EQ(filter.ttl_ticks(), 5u);
+  EXPECT_TRUE(filter.insert(1, 3));
+  EXPECT_EQ(filter.left(1), 3u);
+  std::array<std::uint8_t, 2> ticks = {9, 9};
+  filter.left(std::array<std::uint64_t, 2>{1, 2}, ticks);
+  EXPECT_EQ(ticks, (std::array<std::uint8_t, 2>{3, 0}));
+  const TempFolder folder;
+  save(filter, folder / "filter");
+  const auto mapped = MappedExpiringFilter::open(folder / "filter");
+  EXPECT_EQ(mapped.left(1), 3u);
+  EXPECT_EQ(mapped.life(), 5u);
+  options.life = 0;
+  EXPECT_THROW(ExpiringFilter{options}, std::invalid_argument);
+  static_assert(ExpiringFilter::kMaxLife == ExpiringFilter::kMaxTtlTicks);
+  static_assert(Outcome::copies == Outcome::too_many_copies);
+}
+#pragma GCC diagnostic pop
 
 TEST(ExpiringFilterTest, ChoosesItsWidthByTheRate) {
   EXPECT_EQ(ExpiringFilter({.capacity = 1000}).bits(), 8);

@@ -273,7 +273,7 @@ class ExpiringStage {
             one.key % 2 == 0 ? filter_->may_contain(key) : filter_->reader().may_contain(key);
         break;
       case Act::left:
-        one.answer = filter_->left(key);
+        one.answer = filter_->remaining_ticks(key);
         break;
       case Act::now:
         one.answer = filter_->now();

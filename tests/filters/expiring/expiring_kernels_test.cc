@@ -5,13 +5,15 @@
 
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <random>
 #include <set>
 #include <vector>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/aging.h"
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/layout.h"
@@ -132,7 +134,8 @@ class ExpiringKernelsTest : public testing::Test {
     }
   }
   static bool is_locked(const Block& block) { return (block.header() & kHeaderLock) != 0; }
-  static const ExpiringKernels& kernels() { return expiring_kernels(L::kNumber); }
+  static const Engine& engine() { return engine_for(L::kNumber); }
+  BlocksView view() { return {blocks(), kGeometry, {}}; }
 
   static std::uint64_t slots_with(const Block& block, auto&& condition) {
     std::uint64_t slots = 0;
@@ -161,8 +164,8 @@ TYPED_TEST_SUITE(ExpiringKernelsTest, ExpiringLayouts);
 TYPED_TEST(ExpiringKernelsTest, SweepsEmptyDeadSlotsAndNothingElse) {
   using L = TypeParam;
   for_each_target([&](std::int64_t target) {
-    const ExpiringKernels& kernels = this->kernels();
-    EXPECT_EQ(kernels.target, target);
+    const Engine& engine = this->engine();
+    EXPECT_EQ(engine.target, target);
     const auto before = this->memory_;
     // No dead ones in some blocks, so that a sweep passes them.
     for (std::uint64_t b = 0; b < this->kBlocks; ++b) {
@@ -186,15 +189,15 @@ TYPED_TEST(ExpiringKernelsTest, SweepsEmptyDeadSlotsAndNothingElse) {
           std::uint64_t dead = this->slots_with(blocks[b], [&](std::uint32_t f, std::uint32_t d) {
             return f != 0 && ticks_left(d, now) == 0;
           });
-          ASSERT_EQ(kernels.dead(blocks[b], now), dead);
+          ASSERT_EQ(engine.block.dead(blocks[b], now), dead);
           if (b < first || b >= first + count) continue;
           emptied += static_cast<std::size_t>(std::popcount(dead));
           for (; dead != 0; dead &= dead - 1) {
             L::set(expected[kHeadBlocks + b], first_slot(dead), 0);
           }
         }
-        const auto sweep = alone ? kernels.sweep.readers : kernels.sweep.writers;
-        ASSERT_EQ(sweep(blocks + first, count, now), emptied);
+        const auto& expiring = alone ? engine.expiring.one_writer : engine.expiring.many_writers;
+        ASSERT_EQ(expiring.sweep(this->view(), first, count, now, false), emptied);
         all_emptied += emptied;
         for (std::size_t b = 0; b < expected.size(); ++b) {
           const bool is_block = b >= kHeadBlocks && b < kHeadBlocks + this->kBlocks;
@@ -227,7 +230,7 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
     mutable bool looked = false;
   };
   for_each_target([&](std::int64_t) {
-    const ExpiringKernels& kernels = this->kernels();
+    const LookupOperations& lookups = this->engine().lookups;
     const auto before = this->memory_;
     this->lock_some();
     Block* const blocks = this->blocks();
@@ -254,8 +257,8 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
           const std::size_t words = (count + 63) / 64;
           std::vector<std::uint64_t> bitmap(words + 1, 0xaaaaaaaaaaaaaaaau);
           std::vector<std::uint64_t> unknown(words + 1, 0xaaaaaaaaaaaaaaaau);
-          const bool any = kernels.contains_batch_concurrent(view, keys.data(), count, input,
-                                                             bitmap.data(), unknown.data());
+          const bool any = lookups.contains_batch(view, {keys.data(), count, input}, bitmap.data(),
+                                                  unknown.data());
           EXPECT_EQ(bitmap.back(), 0xaaaaaaaaaaaaaaaau);
           EXPECT_EQ(unknown.back(), 0xaaaaaaaaaaaaaaaau);
           bool expected_any = false;
@@ -270,7 +273,7 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
               ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, is_yes ? 1u : 0u);
             }
             const Second second;
-            ASSERT_EQ(kernels.contains_concurrent(view, second, hash), is_yes);
+            ASSERT_EQ(lookups.contains(view, second, hash), is_yes);
             ASSERT_EQ(second.looked, expected == undecided);
           }
           EXPECT_EQ(any, expected_any);
@@ -282,7 +285,8 @@ TYPED_TEST(ExpiringKernelsTest, ContainsBesideWriters) {
   });
 }
 
-// What a first try of an insert does, by the words of expiring-inl.h, and which blocks it changes.
+// What an insert does that evicts nothing, by the words of expiring_table-inl.h, and which blocks
+// it changes.
 template <class L>
 class FirstTry {
  public:
@@ -296,28 +300,30 @@ class FirstTry {
   FirstTry(const FirstTry&) = delete;
   FirstTry& operator=(const FirstTry&) = delete;
 
-  Renewal of(const Place& home) {
+  // Nothing: it has to evict.
+  Result of(const Place& home) {
     const bool is_covered = eviction_rank(home.fingerprint) < blocks_[home.block].overflow_mark();
     const Place away = is_covered ? moved(geometry_, home) : home;
     const bool both = away.block != home.block;
-    if (renew(home)) return Renewal::present;
+    if (renew(home)) return Outcome::present;
     if (both && renew(away)) {
       raise(home);
-      return Renewal::present;
+      return Outcome::present;
     }
     if (!is_covered) {
       if (const std::uint64_t copies = slots(home, false); copies != 0) {
         L::set_value(change(home.block), first_slot(copies), death_after(now_, life_));
-        return Renewal::stored_in_place_of_dead;
+        ++emptied;
+        return Outcome::stored;
       }
-      if (store(home, blocks_[home.block])) return Renewal::stored;
+      if (store(home, blocks_[home.block])) return Outcome::stored;
     }
     const Block home_emptied = without_dead(home.block);
-    if (store(home, home_emptied)) return Renewal::stored;
-    if (!both || !store(away, without_dead(away.block))) return Renewal::undecided;
+    if (store(home, home_emptied)) return Outcome::stored;
+    if (!both || !store(away, without_dead(away.block))) return std::nullopt;
     empty(home.block, home_emptied);
     raise(home);
-    return Renewal::stored;
+    return Outcome::stored;
   }
 
   std::uint32_t emptied = 0;
@@ -368,10 +374,10 @@ class FirstTry {
   }
   // Stores in a block that then has this content besides.
   bool store(const Place& place, const Block& content) {
-    const EvictionPath way = expiring_kernels(L::kNumber).find_path_to_free(content, place);
+    const EvictionPath way = engine_for(L::kNumber).block.find_path_to_free(content, place);
     if (!way) return false;
     empty(place.block, content);
-    walk<L>(change(place.block), way, place.fingerprint, death_after(now_, life_));
+    apply<L>(change(place.block), way, place.fingerprint, death_after(now_, life_));
     return true;
   }
 
@@ -384,12 +390,13 @@ class FirstTry {
 TYPED_TEST(ExpiringKernelsTest, RenewsOrStores) {
   using L = TypeParam;
   for_each_target([&](std::int64_t) {
-    const ExpiringKernels& kernels = this->kernels();
     const auto beginning = this->memory_;
     Block* const blocks = this->blocks();
-    for (const auto renew : {kernels.renew.readers, kernels.renew.writers}) {
+    for (const bool alone : {true, false}) {
+      const auto& policies = this->engine().expiring;
+      const ExpiringOperations& expiring = alone ? policies.one_writer : policies.many_writers;
       this->memory_ = beginning;
-      std::array<std::size_t, 4> seen{};
+      std::array<std::size_t, 5> seen{};  // by the outcome; 0: it had to evict
       std::size_t in_two_blocks = 0;
       std::size_t some_emptied = 0;
       for (int i = 0; i < 6000; ++i) {
@@ -400,27 +407,39 @@ TYPED_TEST(ExpiringKernelsTest, RenewsOrStores) {
         const Place home = home_of<L>(this->kGeometry, hash);
         auto wanted = this->memory_;
         std::uint32_t wanted_emptied = 7;
-        Renewal renewal{};
+        Result wanted_outcome;
         {
           FirstTry<L> first(wanted.data() + kHeadBlocks, this->kGeometry, now, life);
-          renewal = first.of(home);
+          wanted_outcome = first.of(home);
           wanted_emptied += first.emptied;
-          ++seen[static_cast<std::size_t>(renewal)];
+          ++seen[wanted_outcome ? static_cast<std::size_t>(*wanted_outcome) : 0];
           in_two_blocks += first.changed.size() > 1;
         }
         some_emptied += wanted_emptied != 7;
         std::uint32_t emptied = 7;
-        ASSERT_EQ(renew(blocks, this->kGeometry, hash, life, emptied), renewal);
-        ASSERT_EQ(emptied, wanted_emptied);
-        for (std::size_t b = 0; b < wanted.size(); ++b) {
-          ASSERT_EQ(this->memory_[b].bytes, wanted[b].bytes);
+        const Result outcome = expiring.renew(this->view(), hash, life, emptied);
+        if (wanted_outcome) {
+          ASSERT_EQ(outcome, wanted_outcome);
+          ASSERT_EQ(emptied, wanted_emptied);
+          for (std::size_t b = 0; b < wanted.size(); ++b) {
+            ASSERT_EQ(this->memory_[b].bytes, wanted[b].bytes);
+          }
+        } else if (outcome == Outcome::full) {
+          for (std::size_t b = 0; b < wanted.size(); ++b) {
+            ASSERT_EQ(this->memory_[b].bytes, wanted[b].bytes);
+          }
+        } else {
+          ASSERT_EQ(outcome, Outcome::stored);
+          ASSERT_GE(expiring.ticks_left(this->view(), home, nullptr), life);
         }
         if (this->random_() % 2 == 0) {  // room for the next
           const auto s = static_cast<std::uint32_t>(this->random_() % L::kSlots);
           L::set(blocks[this->random_() % this->kBlocks], s, 0);
         }
       }
-      for (const std::size_t times : seen) EXPECT_GT(times, 5u);
+      for (const Outcome outcome : {Outcome{}, Outcome::stored, Outcome::present}) {
+        EXPECT_GT(seen[static_cast<std::size_t>(outcome)], 5u);
+      }
       EXPECT_GT(in_two_blocks, 50u);
       EXPECT_GT(some_emptied, 50u);
     }
@@ -428,47 +447,36 @@ TYPED_TEST(ExpiringKernelsTest, RenewsOrStores) {
   });
 }
 
-TYPED_TEST(ExpiringKernelsTest, RenewsABatchUpToTheFirstThatIsUndecided) {
-  using L = TypeParam;
+TYPED_TEST(ExpiringKernelsTest, RunsRenewAsSingleKeys) {
   for_each_target([&](std::int64_t) {
-    const ExpiringKernels& kernels = this->kernels();
     const auto beginning = this->memory_;
     for (const bool alone : {true, false}) {
+      const auto& policies = this->engine().expiring;
+      const ExpiringOperations& expiring = alone ? policies.one_writer : policies.many_writers;
       this->memory_ = beginning;
       auto other = beginning;
-      std::size_t stops = 0;
+      const BlocksView other_view = {other.data() + kHeadBlocks, this->kGeometry, {}};
       std::uint32_t emptied = 0;
       std::uint32_t one_by_one = 0;
       for (std::uint64_t now = 0; now < 20; ++now) {
         set_tick(this->blocks(), now);
         set_tick(other.data() + kHeadBlocks, now);
         std::vector<std::uint64_t> hashes(200);
-        std::vector<Place> places;
-        for (std::uint64_t& hash : hashes) {
-          hash = this->any_hash();
-          places.push_back(home_of<L>(this->kGeometry, hash));
-        }
+        for (std::uint64_t& hash : hashes) hash = this->any_hash();
         const auto life = static_cast<std::uint32_t>(1 + now % kMaxLife);
-        for (std::size_t at = 0; at < places.size(); ++stops) {
-          std::vector<Renewal> renewals(places.size() - at + 1, Renewal::stored);
-          const std::size_t decided =
-              (alone ? kernels.renew_batch.readers : kernels.renew_batch.writers)(
-                  this->blocks(), this->kGeometry, places.data() + at, places.size() - at, life,
-                  renewals.data(), emptied);
-          for (std::size_t i = 0; at + i < places.size() && i <= decided; ++i) {
-            const Renewal one = (alone ? kernels.renew.readers : kernels.renew.writers)(
-                other.data() + kHeadBlocks, this->kGeometry, hashes[at + i], life, one_by_one);
-            ASSERT_EQ(one == Renewal::undecided, i == decided);
-            ASSERT_EQ(renewals[i], one);
-          }
-          ASSERT_EQ(emptied, one_by_one);
-          at += decided + 1;
+        std::vector<Outcome> outcomes(hashes.size());
+        Record record(outcomes, hashes.size());
+        const Inputs inputs = {hashes.data(), hashes.size(), InputKind::hashes};
+        ASSERT_EQ(expiring.renew_run(this->view(), inputs, life, 0, record, emptied),
+                  hashes.size());
+        for (std::size_t i = 0; i < hashes.size(); ++i) {
+          ASSERT_EQ(expiring.renew(other_view, hashes[i], life, one_by_one), outcomes[i]);
         }
+        ASSERT_EQ(emptied, one_by_one);
         for (std::size_t b = 0; b < other.size(); ++b) {
           ASSERT_EQ(this->memory_[b].bytes, other[b].bytes);
         }
       }
-      EXPECT_GT(stops, 100u);
     }
     this->memory_ = beginning;
   });

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <random>
 #include <span>
 #include <thread>
@@ -63,7 +64,7 @@ class ExpiringOwner {
   };
 
   void insert(std::size_t first, std::size_t count) {
-    const auto life = static_cast<unsigned>(1 + random_() % filter_.life());
+    const auto life = static_cast<unsigned>(1 + random_() % filter_.ttl_ticks());
     const std::uint64_t before = filter_.now();
     std::vector<Outcome> outcomes(count);
     if (count == 1) {
@@ -91,7 +92,7 @@ class ExpiringOwner {
   void look_up(std::size_t i) {
     const std::uint64_t before = filter_.now();
     const bool found = filter_.may_contain(keys_[i]);
-    const unsigned left = filter_.left(keys_[i]);
+    const unsigned left = filter_.remaining_ticks(keys_[i]);
     const std::uint64_t after = filter_.now();
     check(i, found, before, after);
     if (births_[i].least > after) {
@@ -143,7 +144,7 @@ class ExpiringStressTest : public testing::TestWithParam<int> {
     const auto end = Clock::now() + stress_time(1.0 / 4);
     run_threads(threads, [&](std::size_t i) {
       // Until keys have died, however seldom the timer gets to run.
-      while ((Clock::now() < end || filter.now() < 3 * filter.life()) &&
+      while ((Clock::now() < end || filter.now() < 3 * filter.ttl_ticks()) &&
              !testing::Test::HasFatalFailure()) {
         owners[i].step();
         ++steps;
@@ -161,7 +162,7 @@ class ExpiringStressTest : public testing::TestWithParam<int> {
     EXPECT_GT(dead, 0u);
     // Many times the rate of a filter that is full: zombies would be as many as the dead.
     EXPECT_LE(found, dead / 8 + 20) << dead;
-    for (unsigned tick = 0; tick < ExpiringFilter::kMaxLife + 2; ++tick) filter.advance();
+    for (unsigned tick = 0; tick < ExpiringFilter::kMaxTtlTicks + 2; ++tick) filter.advance();
     EXPECT_EQ(filter.size(), 0u);
     std::uint64_t all = 0;
     for (const ExpiringOwner& owner : owners) all += owner.steps();
@@ -214,7 +215,7 @@ TEST_P(ExpiringStressTest, OneWriterAndReaders) {
           ASSERT_TRUE(there) << key;
         }
       } else {
-        const unsigned left = filter.left(key);
+        const unsigned left = filter.remaining_ticks(key);
         if (inserted.load() - key < 2 * kRing) {
           ASSERT_GT(left, 7u) << key;
         }

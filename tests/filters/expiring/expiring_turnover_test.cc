@@ -29,7 +29,7 @@ TEST_P(ExpiringTurnover, NoKeyIsRefusedOrMissed) {
   const auto [bits, coming] = GetParam();
   const char* const asked = std::getenv("NESTLINE_TURNOVER_KEYS");
   const std::uint64_t all = asked != nullptr ? std::strtoull(asked, nullptr, 10) : 200'000'000;
-  constexpr std::uint64_t kTicks = ExpiringFilter::kMaxLife + 1;  // of one turnover
+  constexpr std::uint64_t kTicks = ExpiringFilter::kMaxTtlTicks + 1;  // of one turnover
   std::mt19937_64 random(static_cast<std::uint64_t>(bits));
   for (const double load : kLoads) {
     for (const std::uint64_t wanted : kCapacities) {
@@ -55,8 +55,8 @@ TEST_P(ExpiringTurnover, NoKeyIsRefusedOrMissed) {
         for (std::uint64_t& key : last) {
           key = come++;
           const auto life = static_cast<unsigned>(coming == Coming::with_any_life
-                                                      ? 1 + random() % ExpiringFilter::kMaxLife
-                                                      : ExpiringFilter::kMaxLife);
+                                                      ? 1 + random() % ExpiringFilter::kMaxTtlTicks
+                                                      : ExpiringFilter::kMaxTtlTicks);
           ASSERT_NE(filter.insert(key, life).outcome, Outcome::full) << "key " << key;
         }
         if (tick % 101 == 0) {

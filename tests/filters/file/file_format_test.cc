@@ -4,10 +4,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <random>
+#include <span>
+#include <stdexcept>
 #include <string>
 #include <type_traits>
 

@@ -17,8 +17,8 @@ HEADER = 4096
 BLOCK = 64
 SECTION = 1 << 20
 MARK = 60
-# width: lanes, slots per lane
-LANES = {8: (4, 15), 9: (4, 13), 10: (4, 12), 12: (4, 10), 16: (5, 6), 40: (4, 10), 44: (5, 6)}
+# width: segments, slots per segment
+SEGMENTS = {8: (4, 15), 9: (4, 13), 10: (4, 12), 12: (4, 10), 16: (5, 6), 40: (4, 10), 44: (5, 6)}
 ROTATIONS = (0, 0xDDC9, 0x6063, 0x874B, 0xA925)
 
 
@@ -70,14 +70,14 @@ class Reader:
         )
         expect(hash_version == 2, "hash version")
         expect(xxh3_64(data[:4088]) == self.number(4088), "checksum of the header")
-        expect(self.width in LANES, "width")
-        self.lanes, self.lane_slots = LANES[self.width]
+        expect(self.width in SEGMENTS, "width")
+        self.segments, self.segment_slots = SEGMENTS[self.width]
         self.expires = self.width >= 40
         self.bits = self.width % 32
         expect(self.growth <= (0 if self.expires else self.width - 4), "growth")
         expect(1 <= self.bases and self.bases << self.growth <= 1 << 40, "base blocks")
         self.blocks = self.bases << self.growth
-        slots = self.blocks * self.lanes * self.lane_slots
+        slots = self.blocks * self.segments * self.segment_slots
         expect(self.keys <= slots and 1 <= self.capacity <= slots, "keys or capacity")
         doublings = 0 if self.expires else self.width - 4 - self.growth
         most = min(slots << doublings, slots // self.blocks << 40)
@@ -114,7 +114,7 @@ class Reader:
             if self.width == 9:
                 rest = self.data[start + 58] >> 4 | self.data[start + 59]
                 expect(rest == 0, f"block {block}: after the plane")
-            for slot in range(self.lanes * self.lane_slots):
+            for slot in range(self.segments * self.segment_slots):
                 f, death = self.slot(block, slot), self.death(block, slot)
                 if f == 0:
                     expect(death == 0, f"block {block}: free slot")
@@ -128,8 +128,8 @@ class Reader:
                 expect(child == block % (1 << self.growth), f"block {block}: child")
         expect(keys == self.keys, "number of keys")
         if self.expires:
-            young = HEADER + self.blocks * BLOCK
-            expect(not any(self.data[young + self.blocks : self.checksums]), "after young marks")
+            next_marks = HEADER + self.blocks * BLOCK
+            expect(not any(self.data[next_marks + self.blocks : self.checksums]), "after the next marks")
 
     def number(self, at):
         return int.from_bytes(self.data[at : at + 8], "little")
@@ -147,7 +147,7 @@ class Reader:
 
     def planes(self, start, s):
         """Bits 8 and 9 of slot s, each from its plane behind the low bytes."""
-        slots = self.lanes * self.lane_slots
+        slots = self.segments * self.segment_slots
         size = -(-slots // 8)
         bits = 0
         for p in range(self.width - 8):
@@ -184,13 +184,13 @@ class Reader:
         f = rest >> 32 - self.bits
         if f & 0xFF == 0:
             f += 1
-        p = (rest >> 16 - self.bits & 0xFFFF) * self.lane_slots >> 16
+        p = (rest >> 16 - self.bits & 0xFFFF) * self.segment_slots >> 16
         base = high64(h, self.bases)
         child = f >> self.bits - self.growth
         home = (base << self.growth) + child
         bucket = [
-            j * self.lane_slots + (p + ((f * m & 0xFFFF) * self.lane_slots >> 16)) % self.lane_slots
-            for j, m in enumerate(ROTATIONS[: self.lanes])
+            j * self.segment_slots + (p + ((f * m & 0xFFFF) * self.segment_slots >> 16)) % self.segment_slots
+            for j, m in enumerate(ROTATIONS[: self.segments])
         ]
 
         def found_in(block):

@@ -118,7 +118,7 @@ std::string answers(const F& filter) {
 template <typename F>
 std::string expiring_answers(const F& filter) {
   std::string text = answers(filter);
-  for (std::uint64_t i = 0; i < kAsked; ++i) text += "0123456789abcdef"[filter.left(i)];
+  for (std::uint64_t i = 0; i < kAsked; ++i) text += "0123456789abcdef"[filter.remaining_ticks(i)];
   return text + '\n';
 }
 

@@ -8,9 +8,14 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "tests/filters/file/format_tools.h"

@@ -3,7 +3,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <thread>
+#include <vector>
 
 #include "nestline/io.h"
 #include "tests/filters/file/format_tools.h"

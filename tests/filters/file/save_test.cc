@@ -8,9 +8,12 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
+#include <iterator>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "nestline/io.h"
 #include "tests/filters/file/io_fixture.h"

@@ -67,7 +67,7 @@ struct AnExpiringFilter {
   void insert(std::uint64_t key) { (void)saved.insert(key, 1 + static_cast<unsigned>(key % 14)); }
   static bool finds(const View& view, std::uint64_t key) { return view.may_contain(key); }
   void expect_same(const View& view, std::uint64_t key) const {
-    EXPECT_EQ(view.left(key), saved.left(key));
+    EXPECT_EQ(view.remaining_ticks(key), saved.remaining_ticks(key));
     EXPECT_EQ(view.prepare(key).value, saved.prepare(key).value);
   }
 };
@@ -175,7 +175,7 @@ TEST_F(ExpiringViewTest, HasWhatAnExpiringFilterHas) {
   for (const Verify verify : {Verify::none, Verify::lazily, Verify::all}) {
     const MappedExpiringFilter view = MappedExpiringFilter::view(bytes_, verify);
     EXPECT_EQ(view.now(), filter.now());
-    EXPECT_EQ(view.life(), filter.life());
+    EXPECT_EQ(view.ttl_ticks(), filter.ttl_ticks());
     EXPECT_EQ(view.bits(), filter.bits());
     EXPECT_EQ(view.slots(), filter.slots());
     EXPECT_EQ(view.load_factor(), filter.load_factor());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <memory_resource>
 #include <new>
 
 #include "nestline/memory.h"

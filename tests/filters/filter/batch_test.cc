@@ -2,7 +2,16 @@
 // aligned and unaligned memory, the three kinds of key; and spans of wrong length.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "tests/support/wrong_lengths.h"

@@ -1,11 +1,24 @@
-// Filter::build: the keys, the invariants of lib/engine/table/table.h and the statistics are those
-// of inserts, for few blocks and many, keys of every type, copies, and keys made to crowd one
+// Filter::build: the keys, the invariants of lib/engine/table/table-inl.h and the statistics are
+// those of inserts, for few blocks and many, keys of every type, copies, and keys made to crowd one
 // block.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
+#include <memory_resource>
+#include <new>
+#include <numeric>
+#include <random>
 #include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "tests/engine/kernels/each_target.h"
@@ -30,7 +43,7 @@ std::uint64_t taken_slots(const Filter& filter) {
     const Block& block = state.view.blocks[i];
     EXPECT_EQ(block.header() & ~kHeaderOverflowMark, 0u) << "block " << i;
     taken += slots_of(filter.bits()) -
-             static_cast<std::uint32_t>(std::popcount(state.kernels->free_slots(block)));
+             static_cast<std::uint32_t>(std::popcount(state.engine->block.free_slots(block)));
   }
   return taken;
 }
@@ -186,8 +199,8 @@ void expect_told(Filter filter, const std::vector<Hash>& hashes,
   for (std::size_t i = 0; i < hashes.size(); ++i) {
     if (outcomes[i] == Outcome::stored) {
       ASSERT_TRUE(filter.may_contain(hashes[i]));
-    } else if (outcomes[i] == Outcome::copies) {
-      ASSERT_EQ(filter.insert(hashes[i]).outcome, Outcome::copies);
+    } else if (outcomes[i] == Outcome::too_many_copies) {
+      ASSERT_EQ(filter.insert(hashes[i]).outcome, Outcome::too_many_copies);
     } else {
       ASSERT_EQ(outcomes[i], Outcome::full);
     }

@@ -3,7 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <type_traits>
+#include <utility>
 
 #include "lib/engine/place/layout.h"
 #include "nestline/concurrent_filter.h"
@@ -133,12 +138,13 @@ TEST_P(FilterTest, SlotsAreThoseOfTheBlocks) {
 
 // Copies of one key: no more than the slots it may use, and the filter stays usable.
 TEST_P(FilterTest, FloodOfOneKey) {
-  const unsigned lanes = GetParam() == 16 ? 5 : 4;
+  const unsigned choices = GetParam() == 16 ? 5 : 4;
   for (int i = 0; i < 100000; ++i) {
     const Outcome outcome = filter_.insert("the same").outcome;
-    ASSERT_EQ(outcome, i < static_cast<int>(2 * lanes) ? Outcome::stored : Outcome::copies);
+    ASSERT_EQ(outcome,
+              i < static_cast<int>(2 * choices) ? Outcome::stored : Outcome::too_many_copies);
   }
-  EXPECT_EQ(filter_.size(), 2 * lanes);
+  EXPECT_EQ(filter_.size(), 2 * choices);
   for (std::uint64_t key = 0; key < 9990; ++key) ASSERT_TRUE(filter_.insert(key));
   for (std::uint64_t key = 0; key < 9990; ++key) ASSERT_TRUE(filter_.may_contain(key));
 }

@@ -5,7 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "lib/filters/filter/sizing.h"

@@ -4,7 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
 #include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "lib/filters/filter/sizing.h"
@@ -262,7 +271,7 @@ TEST(Growth, ACopyTooManyMayDoubleTheFilterAndNoMore) {
       for (std::size_t i = most_copies(8); i < capacity; ++i) hashes[i] = hash_key(i, 7);
       EXPECT_EQ(filter.insert(hashes), capacity);
       EXPECT_EQ(filter.growth(), 0u);
-      EXPECT_EQ(filter.insert(Hash{42}).outcome, Outcome::copies);
+      EXPECT_EQ(filter.insert(Hash{42}).outcome, Outcome::too_many_copies);
       EXPECT_EQ(filter.size(), capacity);
       EXPECT_EQ(filter.growth(), grows ? 1u : 0u);
       for (const Hash hash : hashes) EXPECT_TRUE(filter.may_contain(hash));

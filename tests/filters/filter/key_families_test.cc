@@ -5,6 +5,9 @@
 
 #include <array>
 #include <bit>
+#include <cstdint>
+#include <ostream>
+#include <string>
 #include <vector>
 
 #include "nestline/filter.h"

@@ -5,7 +5,15 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
 
 #include "nestline/io.h"
 #include "nestline/parallel.h"

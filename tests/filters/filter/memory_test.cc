@@ -4,8 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory_resource>
+#include <new>
 #include <sstream>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"

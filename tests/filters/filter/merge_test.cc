@@ -2,7 +2,14 @@
 // cannot be merged are refused with a reason, and nothing changes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "nestline/concurrent_filter.h"

@@ -2,7 +2,12 @@
 // a full filter cannot take.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <random>
+#include <span>
+#include <vector>
 
 #include "lib/filters/filter/blocks.h"
 #include "nestline/concurrent_filter.h"

@@ -3,6 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "lib/engine/place/layout.h"
 #include "nestline/concurrent_filter.h"
 #include "tests/support/keys_of_kinds.h"

@@ -4,8 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory_resource>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "lib/filters/filter/blocks.h"

@@ -2,6 +2,10 @@
 #ifndef NESTLINE_TESTS_FILTERS_FILTER_STRANGERS_H_
 #define NESTLINE_TESTS_FILTERS_FILTER_STRANGERS_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "nestline/filter.h"
 #include "tests/support/keys_of_kinds.h"
 

@@ -6,6 +6,7 @@
 //   - the input, as long as a file, with its checksums made right
 //   - an input without the magic is a short form of a file: a byte that says what is repaired,
 //     bytes 8 to 79 of the header, blocks
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -2,11 +2,15 @@
 // does not change existing golden files (golden.h says why).
 //
 //   make_corpus FOLDER     FOLDER is tests/; file/golden/ and fuzz/corpus/ below it are made
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <ios>
 #include <span>
+#include <stdexcept>
 #include <string>
 
 #include "nestline/io.h"

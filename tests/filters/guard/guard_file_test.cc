@@ -1,8 +1,11 @@
 // The saved filter of a Guard: it is there only while it is true.
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ios>
+#include <system_error>
 
 #include "nestline/guard.h"
 #include "tests/filters/guard/toy_engine.h"

@@ -1,11 +1,13 @@
 // Maplets in files: what is written is read, by loading and by mapping, and nothing else is.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 

@@ -4,15 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <vector>
 
-#include "lib/engine/kernels/kernels.h"
+#include "lib/engine/engine.h"
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/layout.h"
-#include "lib/engine/table/table.h"
 #include "tests/engine/kernels/each_target.h"
 
 namespace nestline::test { namespace {
@@ -89,8 +89,8 @@ std::uint64_t slots_where(const Block& block, auto&& condition) {
 
 TEST(MapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
   for_each_target([](std::int64_t target) {
-    const MapletKernels& kernels = maplet_kernels();
-    EXPECT_EQ(kernels.target, target);
+    const BlockKernels& kernels = engine_for(kMapletBits).block;
+    EXPECT_EQ(engine_for(kMapletBits).target, target);
     std::mt19937_64 random(2);
     for (int i = 0; i < 2000; ++i) {
       const Block block = random_block(random, static_cast<std::uint32_t>(i % 101));
@@ -108,13 +108,13 @@ TEST(MapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
         });
       };
       ASSERT_EQ(kernels.of_ranks(block, from, below), between(from, below));
-      EvictionOrder ranks;
-      kernels.rank(block, ranks);
-      ASSERT_EQ(ranks.free, free);
-      ASSERT_EQ(ranks.covered, between(0, block.overflow_mark()));
-      ASSERT_EQ(ranks.below, block.overflow_mark() + EvictionOrder::kStep<L>);
-      ASSERT_EQ(ranks.next, between(block.overflow_mark(), ranks.below));
-      for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(ranks.bucket_offset<L>(s), 0u);
+      EvictionOrder order;
+      kernels.rank(block, order);
+      ASSERT_EQ(order.free, free);
+      ASSERT_EQ(order.covered, between(0, block.overflow_mark()));
+      ASSERT_EQ(order.below, block.overflow_mark() + EvictionOrder::kStep<L>);
+      ASSERT_EQ(order.next, between(block.overflow_mark(), order.below));
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(order.bucket_offset<L>(s), 0u);
       const EvictionPath way = kernels.find_path_to_free(block, {0, L::kAllSlots, 1, 0});
       ASSERT_EQ(static_cast<bool>(way), free != 0);
       if (way) {
@@ -127,7 +127,7 @@ TEST(MapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
 
 TEST(MapletKernelsTest, SplitsByTheNextBit) {
   for_each_target([](std::int64_t) {
-    const MapletKernels& kernels = maplet_kernels();
+    const Engine& engine = engine_for(kMapletBits);
     std::mt19937_64 random(3);
     for (std::uint32_t growth = 0; growth < max_growth(kMapletBits); ++growth) {
       std::vector<Block> blocks;
@@ -136,7 +136,7 @@ TEST(MapletKernelsTest, SplitsByTheNextBit) {
         blocks.back().bytes[61] = 0x55;  // lock and version
       }
       std::vector<Block> children(2 * blocks.size(), blocks[0]);
-      kernels.split()(blocks.data(), blocks.size(), growth, children.data());
+      engine.split(blocks.data(), blocks.size(), growth, children.data());
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         Block wanted[2] = {};
         for (std::uint32_t s = 0; s < L::kSlots; ++s) {
@@ -160,33 +160,31 @@ struct Filled {
 
   explicit Filled(std::uint64_t seed) {
     std::mt19937_64 random(seed);
-    Table<L, NoLocks> table(blocks.data(), kGeometry, kernels_for(kMapletBits));
     for (std::uint64_t i = 0; i < kGeometry.blocks() * L::kSlots * 96 / 100; ++i) {
       // Some keys have several values.
       hashes.push_back(i % 5 == 0 && i > 10 ? hashes[i - 7] : random());
-      if (table.insert(table.home(hashes.back()), i) != Outcome::stored) hashes.pop_back();
+      if (operations().insert(view(), hashes.back(), i) != Outcome::stored) hashes.pop_back();
     }
     for (int i = 0; i < 500; ++i) hashes.push_back(random());
   }
   [[nodiscard]] BlocksView view() const { return {blocks.data(), kGeometry, derive_secrets(9)}; }
+  static const MapletOperations& operations() { return engine_for(kMapletBits).maplet.alone; }
 };
 
 TEST(MapletKernelsTest, FindsTheValuesThatTheTableFinds) {
   for_each_target([](std::int64_t) {
-    const MapletKernels& kernels = maplet_kernels();
+    const Engine& engine = engine_for(kMapletBits);
     Filled filled(4);
-    const Table<L, NoLocks> table(filled.blocks.data(), Filled::kGeometry, kernels);
     std::size_t away = 0;
     for (const std::uint64_t hash : filled.hashes) {
       std::array<std::uint64_t, L::kMaxCopies> wanted;
       std::array<std::uint64_t, L::kMaxCopies> found;
-      const std::size_t count = table.values(table.home(hash), wanted);
-      ASSERT_EQ(kernels.find(filled.view(), hash, found.data()), count);
+      const std::size_t count = filled.operations().values(filled.view(), hash, wanted, nullptr);
+      ASSERT_EQ(engine.maplet_lookups.find(filled.view(), hash, found.data()), count);
       ASSERT_TRUE(std::equal(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count),
                              wanted.begin()));
-      away +=
-          kernels.match(filled.blocks[table.home(hash).block], table.home(hash).fingerprint) == 0 &&
-          count != 0;
+      const Place home = home_of<L>(Filled::kGeometry, hash);
+      away += engine.block.copies(filled.blocks[home.block], home) == 0 && count != 0;
     }
     EXPECT_GT(away, 50u);  // some are found in their alternates only
   });
@@ -194,7 +192,7 @@ TEST(MapletKernelsTest, FindsTheValuesThatTheTableFinds) {
 
 TEST(MapletKernelsTest, BatchesFindWhatSinglesFind) {
   for_each_target([](std::int64_t) {
-    const MapletKernels& kernels = maplet_kernels();
+    const MapletLookups& kernels = engine_for(kMapletBits).maplet_lookups;
     Filled filled(5);
     for (const InputKind input : {InputKind::hashes, InputKind::integers}) {
       for (std::size_t count = 0; count <= kMaxLocated; ++count) {
@@ -202,7 +200,7 @@ TEST(MapletKernelsTest, BatchesFindWhatSinglesFind) {
         std::array<std::uint8_t, kMaxLocated> counts;
         std::array<std::uint64_t, kMaxLocated * L::kMaxCopies> values;
         MapletGroup group;
-        kernels.locate(filled.view(), keys, count, input, group);
+        kernels.locate(filled.view(), {keys, count, input}, group);
         const std::size_t all =
             kernels.find_batch(filled.view(), group, counts.data(), values.data());
         std::size_t at = 0;
@@ -221,40 +219,42 @@ TEST(MapletKernelsTest, BatchesFindWhatSinglesFind) {
 
 TEST(MapletKernelsTest, ALockedBlockIsBusy) {
   for_each_target([](std::int64_t) {
-    const MapletKernels& kernels = maplet_kernels();
+    const MapletLookups& kernels = engine_for(kMapletBits).maplet_lookups;
     Filled filled(6);
     const std::uint64_t hash = filled.hashes[0];
     const Place home = home_of<L>(Filled::kGeometry, hash);
     std::array<std::uint64_t, L::kMaxCopies> values;
-    ASSERT_NE(kernels.find(filled.view(), hash, values.data()), MapletKernels::kBusy);
+    ASSERT_NE(kernels.find(filled.view(), hash, values.data()), MapletLookups::kBusy);
     filled.blocks[home.block].bytes[61] |= 1;
-    EXPECT_EQ(kernels.find(filled.view(), hash, values.data()), MapletKernels::kBusy);
+    EXPECT_EQ(kernels.find(filled.view(), hash, values.data()), MapletLookups::kBusy);
     std::uint8_t count = 0;
     MapletGroup group;
-    kernels.locate(filled.view(), &hash, 1, InputKind::hashes, group);
+    kernels.locate(filled.view(), {&hash, 1, InputKind::hashes}, group);
     EXPECT_EQ(kernels.find_batch(filled.view(), group, &count, values.data()),
-              MapletKernels::kBusy);
+              MapletLookups::kBusy);
   });
 }
 
 template <class Locks>
 void expect_first_store() {
   for_each_target([](std::int64_t) {
-    const MapletKernels& kernels = maplet_kernels();
+    const Engine& engine = engine_for(kMapletBits);
     constexpr Geometry kGeometry{5, 0};
     std::vector<Block> blocks(kGeometry.blocks());
+    const BlocksView view = {blocks.data(), kGeometry, {}};
     std::mt19937_64 random(7);
     for (std::uint64_t i = 0; i < 60; ++i) {
       const std::uint64_t hash = random();
       const Place place = home_of<L>(kGeometry, hash);
-      const std::uint64_t free = kernels.free_slots(blocks[place.block]);
+      const std::uint64_t free = engine.block.free_slots(blocks[place.block]);
       const std::vector<Block> before = blocks;
-      ASSERT_EQ(kernels.store.with<Locks>()(blocks.data(), kGeometry, hash, i), free != 0);
+      const Result outcome = engine.maplet.with<Locks>().insert(view, hash, i);
       if (free != 0) {
+        ASSERT_EQ(outcome, Outcome::stored);
         ASSERT_EQ(L::get(blocks[place.block], first_slot(free)), place.fingerprint);
         ASSERT_EQ(L::value(blocks[place.block], first_slot(free)), i);
         ASSERT_EQ(blocks[place.block].header(), before[place.block].header() + kHeaderVersion);
-      } else {
+      } else if (outcome != Outcome::stored) {
         for (std::size_t b = 0; b < blocks.size(); ++b) ASSERT_EQ(blocks[b].bytes, before[b].bytes);
       }
     }

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 #include <set>
@@ -145,7 +147,7 @@ TEST(MapletTest, HoldsSixteenPairsThatLookTheSame) {
     for (; (inserted = maplet.insert(key, count)); ++count) {
     }
     EXPECT_EQ(count, Maplet::kMaxCandidates) << key;
-    EXPECT_EQ(inserted.outcome, Outcome::copies);
+    EXPECT_EQ(inserted.outcome, Outcome::too_many_copies);
     EXPECT_EQ(found(maplet, key).size(), Maplet::kMaxCandidates);
     for (std::uint64_t value = 0; value < count; ++value) EXPECT_TRUE(maplet.erase(key, value));
   }

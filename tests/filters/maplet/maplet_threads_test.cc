@@ -2,10 +2,13 @@
 // while the others move its pairs. For the thread sanitizer too.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 

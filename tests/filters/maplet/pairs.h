@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "nestline/maplet.h"

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -136,7 +138,8 @@ TEST(Build, LeavesOutFurtherCopies) {
       EXPECT_EQ(filter.size(), keys.size() - 4);
       EXPECT_EQ(filter.count(kKey), 8u);
       for (std::size_t i = 0; i < keys.size(); ++i) {
-        ASSERT_EQ(outcomes[i], i + 4 < keys.size() ? Outcome::stored : Outcome::copies) << i;
+        ASSERT_EQ(outcomes[i], i + 4 < keys.size() ? Outcome::stored : Outcome::too_many_copies)
+            << i;
       }
     });
   }

@@ -2,6 +2,14 @@
 #include <nestline/expiring_filter.h>
 #include <nestline/guard.h>
 #include <nestline/maplet.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 #ifdef WITH_STORE
 #include <nestline/store.h>
 #endif
@@ -47,9 +55,10 @@ void try_expiring() {
   ExpiringFilter filter({.capacity = 1000, .fpr = 0.001, .seed = kSeed});
   for (std::uint32_t i = 0; i < kKeys; ++i) {
     const Form made(i);
-    check(static_cast<bool>(filter.insert(made.key(), 3)) && filter.left(expected(i)) == 3,
-          "insert with a life");
-    check(!Calls<Form>::insert(filter, i) && filter.left(expected(i)) == 14,
+    check(
+        static_cast<bool>(filter.insert(made.key(), 3)) && filter.remaining_ticks(expected(i)) == 3,
+        "insert with a life");
+    check(!Calls<Form>::insert(filter, i) && filter.remaining_ticks(expected(i)) == 14,
           "insert in a function");
   }
   ask<Form>(filter, "ExpiringFilter");

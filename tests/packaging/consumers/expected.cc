@@ -1,5 +1,11 @@
 // What the keys of each form hash to. Compiled without optimization, whatever the rest is compiled
 // with.
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
 #include "tests/packaging/consumers/forms.h"
 
 namespace consumers {

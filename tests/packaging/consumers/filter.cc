@@ -1,6 +1,12 @@
 // hash_key, Filter and Reader with single keys of every form, and batches of local variables.
 #include <nestline/filter.h>
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "tests/packaging/consumers/trials.h"
 
 namespace consumers {

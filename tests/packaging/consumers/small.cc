@@ -8,7 +8,10 @@
 // inlined.
 #include <nestline/filter.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
+#include <span>
 
 #include "tests/packaging/consumers/trials.h"
 

@@ -4,6 +4,9 @@
 
 #include <nestline/filter.h>
 
+#include <cstddef>
+#include <cstdint>
+
 #include "tests/packaging/consumers/forms.h"
 
 namespace consumers {
@@ -74,8 +77,8 @@ void ask(const Any& filter, const char* what) {
     if constexpr (requires { filter.count(made.key()); }) {
       check(filter.count(made.key()) == 1, "count");
     }
-    if constexpr (requires { filter.left(made.key()); }) {
-      check(filter.left(made.key()) == 14, "left");
+    if constexpr (requires { filter.remaining_ticks(made.key()); }) {
+      check(filter.remaining_ticks(made.key()) == 14, "left");
     }
   }
 }

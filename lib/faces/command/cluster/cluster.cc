@@ -1,6 +1,13 @@
 // What the commands of nestline cluster share: connection options, password, wording of errors.
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <functional>
 #include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/command/cluster/commands.h"
 #include "lib/faces/command/io/errors.h"

@@ -3,6 +3,8 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_CLUSTER_COMMANDS_H_
 #define NESTLINE_LIB_FACES_COMMAND_CLUSTER_COMMANDS_H_
 
+#include <string>
+
 #include "lib/faces/command/io/command.h"
 #include "nestline/cluster.h"
 

@@ -1,6 +1,10 @@
 // nestline cluster info. The names in the JSON object are part of the interface: they never change.
 #include <cinttypes>
+#include <cstdint>
 #include <map>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "lib/faces/command/cluster/commands.h"
 #include "lib/faces/command/io/errors.h"

@@ -1,4 +1,14 @@
 // nestline cluster add, query and remove: each batch of lines to all servers at once.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/command/cluster/commands.h"
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/progress.h"
@@ -63,7 +73,7 @@ class Refusals {
  public:
   void note(std::span<const Outcome> outcomes) {
     full_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::full));
-    copies_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::copies));
+    copies_ += static_cast<std::uint64_t>(std::ranges::count(outcomes, Outcome::too_many_copies));
   }
 
   // The exit status, after the message. Without room, some refused keys seem present by chance.

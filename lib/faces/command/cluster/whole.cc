@@ -1,5 +1,10 @@
 // nestline cluster create, push, pull, merge and drop: what concerns a logical filter as a whole.
+#include <cstdint>
 #include <limits>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <system_error>
 
 #include "lib/faces/command/cluster/commands.h"
 #include "lib/faces/command/io/errors.h"

@@ -5,8 +5,17 @@
 // are read.
 #include <tbb/global_control.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/command/filter/commands.h"
 #include "lib/faces/command/filter/line_hashes.h"

@@ -1,6 +1,14 @@
 // What the commands share, and nestline query and verify, which look up keys.
 #include "lib/faces/command/filter/commands.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/progress.h"
 #include "lib/faces/command/io/query_lines.h"

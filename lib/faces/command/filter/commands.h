@@ -2,6 +2,9 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_FILTER_COMMANDS_H_
 #define NESTLINE_LIB_FACES_COMMAND_FILTER_COMMANDS_H_
 
+#include <cstdint>
+#include <string>
+
 #include "lib/faces/command/io/command.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

@@ -4,7 +4,16 @@
 // copy in the filter: removing it would take the copy of a line that looks the same. So add writes
 // these lines to the file of --left-out, before it replaces the filter, and remove passes over as
 // many lines as the file has.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <unordered_map>
+#include <vector>
 
 #include "lib/faces/command/filter/commands.h"
 #include "lib/faces/command/filter/line_hashes.h"

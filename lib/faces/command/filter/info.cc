@@ -1,5 +1,13 @@
 // nestline info: reads the header and a sample of the blocks, and a state of nestline uniq as a
 // whole. The names in the JSON object are part of the interface.
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "lib/faces/command/filter/commands.h"
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"

@@ -1,5 +1,8 @@
 #include "lib/faces/command/filter/inserter.h"
 
+#include <cstddef>
+#include <span>
+
 namespace nestline { inline namespace v0_3 { namespace command {
 
 bool Inserter::insert(std::span<const Hash> keys) {

@@ -7,7 +7,11 @@
 #define NESTLINE_LIB_FACES_COMMAND_FILTER_INSERTER_H_
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "nestline/filter.h"

@@ -1,5 +1,13 @@
 #include "lib/faces/command/filter/line_hashes.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
 

@@ -8,6 +8,11 @@
 #define NESTLINE_LIB_FACES_COMMAND_FILTER_LINE_HASHES_H_
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
 
 #include "lib/faces/command/filter/inserter.h"
 #include "lib/faces/command/io/progress.h"

@@ -1,6 +1,14 @@
 // nestline merge: merges each further filter into the first. Of filters that were built alike, the
 // smaller is grown first; both grow when their keys do not fit and the first was built to grow.
 // What cannot be merged is found before anything is written; the result may replace an input.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
 #include "lib/faces/command/filter/commands.h"
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/file_lock.h"

@@ -1,6 +1,14 @@
 #include "lib/faces/command/io/command.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include "lib/faces/command/io/errors.h"
 

@@ -5,6 +5,13 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_IO_COMMAND_H_
 #define NESTLINE_LIB_FACES_COMMAND_IO_COMMAND_H_
 
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
 #include "lib/faces/command/io/line_reader.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

@@ -3,6 +3,8 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include <string>
+
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
 

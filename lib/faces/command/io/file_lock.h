@@ -5,6 +5,9 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_IO_FILE_LOCK_H_
 #define NESTLINE_LIB_FACES_COMMAND_IO_FILE_LOCK_H_
 
+#include <optional>
+#include <string>
+
 #include "lib/filters/file/sources.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

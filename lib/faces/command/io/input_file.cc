@@ -2,6 +2,14 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
 #include "lib/faces/command/io/errors.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

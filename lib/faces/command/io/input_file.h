@@ -4,6 +4,13 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
 #include "lib/filters/file/sources.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

@@ -2,9 +2,16 @@
 
 #include <poll.h>
 
+#include <array>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <memory>
 #include <new>
+#include <span>
+#include <string>
+#include <utility>
 
 #include "lib/faces/command/io/errors.h"
 

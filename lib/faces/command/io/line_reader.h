@@ -12,6 +12,15 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_IO_LINE_READER_H_
 #define NESTLINE_LIB_FACES_COMMAND_IO_LINE_READER_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/command/io/input_file.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

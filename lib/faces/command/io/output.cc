@@ -3,6 +3,8 @@
 #include <sys/stat.h>
 
 #include <cstring>
+#include <filesystem>
+#include <utility>
 
 #include "lib/faces/command/io/errors.h"
 #include "lib/filters/file/sources.h"

@@ -1,8 +1,16 @@
 // The tables of command.h in terms of CLI11, which takes long to compile, so that no other file
 // includes it. Values are texts to CLI11; this reads them at the end, in the order of the table.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "lib/faces/command/io/command.h"
 #include "lib/faces/command/io/errors.h"

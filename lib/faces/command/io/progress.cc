@@ -3,7 +3,15 @@
 
 #include <sys/ioctl.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "lib/faces/command/io/output.h"
 

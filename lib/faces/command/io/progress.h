@@ -7,6 +7,13 @@
 #define NESTLINE_LIB_FACES_COMMAND_IO_PROGRESS_H_
 
 #include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "lib/faces/command/io/line_reader.h"
 

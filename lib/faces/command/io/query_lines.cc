@@ -1,5 +1,11 @@
 #include "lib/faces/command/io/query_lines.h"
 
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/progress.h"
 

@@ -3,6 +3,13 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_IO_QUERY_LINES_H_
 #define NESTLINE_LIB_FACES_COMMAND_IO_QUERY_LINES_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "lib/faces/command/io/line_reader.h"
 #include "lib/faces/command/io/output.h"
 

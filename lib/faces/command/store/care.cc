@@ -1,5 +1,12 @@
 // nestline store stats, compact, verify, repair and damaged. The names in the JSON object never
 // change.
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"
 #include "lib/faces/command/io/progress.h"

@@ -1,5 +1,15 @@
 // nestline store dump, list and mget: records and names as text.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"
@@ -149,7 +159,7 @@ void read_keys(const LineBatch& batch, std::uint64_t lines_before,
 
 void print_costs(const std::string& folder, const Store& store) {
   const StoreStats stats = store.stats();
-  complain(folder, std::to_string(stats.questions) + " keys asked for, " +
+  complain(folder, std::to_string(stats.lookups) + " keys asked for, " +
                        std::to_string(stats.found) + " there, " + std::to_string(stats.reads) +
                        " records of the log read, " + std::to_string(stats.false_reads) +
                        " of them another key's");

@@ -1,5 +1,12 @@
 // nestline store import and export: files in a store, byte for byte.
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
 
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"

@@ -1,6 +1,16 @@
 // nestline store load: see record_text.h for the two forms. Records go in as they are read, so a
 // pipe of any length can be loaded. When something is wrong, those before it are in the store, and
 // the message states how many; loading the rest, or all of it again, completes the work.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"
 #include "lib/faces/command/io/progress.h"

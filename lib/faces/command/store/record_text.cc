@@ -1,5 +1,12 @@
 #include "lib/faces/command/store/record_text.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
 #include "lib/faces/command/io/errors.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

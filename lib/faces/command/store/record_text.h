@@ -6,6 +6,11 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_STORE_RECORD_TEXT_H_
 #define NESTLINE_LIB_FACES_COMMAND_STORE_RECORD_TEXT_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
 #include "lib/faces/command/io/line_reader.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

@@ -1,6 +1,13 @@
 // nestline store put, get, has and del. A value from standard input is read before the store is
 // opened, so that nobody is locked out meanwhile.
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"

@@ -1,4 +1,12 @@
 // What the commands of nestline store share: opening, ending, options, and the wording of errors.
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <new>
+#include <string>
+#include <system_error>
+#include <utility>
+
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/store/commands.h"
 

@@ -8,6 +8,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "nestline/keys.h"

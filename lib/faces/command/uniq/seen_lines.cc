@@ -1,5 +1,14 @@
 #include "lib/faces/command/uniq/seen_lines.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
 namespace nestline { inline namespace v0_3 { namespace command {
 
 SeenLines::SeenLines(const SeenOptions& options, Generations generations, std::vector<Hash> ring)
@@ -140,7 +149,7 @@ std::size_t SeenLines::keep_in_layer(std::size_t layer, std::size_t count,
       }
     }
     // Others that look the same have the slots; with a window they may leave.
-    if (outcomes[i] == Outcome::copies && options_.window > 0) {
+    if (outcomes[i] == Outcome::too_many_copies && options_.window > 0) {
       if (layer > 0) newest().front().erase(fresh[i]);
       continue;
     }

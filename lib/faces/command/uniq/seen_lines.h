@@ -18,6 +18,12 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_LINES_H_
 #define NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_LINES_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "lib/faces/command/uniq/seen_set.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

@@ -1,6 +1,10 @@
 #include "lib/faces/command/uniq/seen_plan.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <span>
+#include <type_traits>
 
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {

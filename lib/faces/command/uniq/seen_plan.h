@@ -15,6 +15,10 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_PLAN_H_
 #define NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_PLAN_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
 #include "nestline/expiring_filter.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

@@ -1,5 +1,11 @@
 #include "lib/faces/command/uniq/seen_recently.h"
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+
 namespace nestline { inline namespace v0_3 { namespace command {
 
 void SeenRecently::advance(std::uint64_t ticks) {

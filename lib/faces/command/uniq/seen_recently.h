@@ -6,13 +6,19 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_RECENTLY_H_
 #define NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_RECENTLY_H_
 
+#include <chrono>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/command/uniq/seen_set.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {
 
 class SeenRecently : public SeenSet<ExpiringFilter> {
  public:
-  static constexpr unsigned kTicks = ExpiringFilter::kMaxLife;
+  static constexpr unsigned kTicks = ExpiringFilter::kMaxTtlTicks;
 
   /// Of its parts, where it has some. Throws as SeenLines.
   explicit SeenRecently(const SeenOptions& options, Generations generations = {})

@@ -2,7 +2,15 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_SET_H_
 #define NESTLINE_LIB_FACES_COMMAND_UNIQ_SEEN_SET_H_
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <span>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/command/uniq/chunk_table.h"
 #include "lib/faces/command/uniq/seen_plan.h"

@@ -5,7 +5,25 @@
 // seed and memory.
 #include "lib/faces/command/uniq/state.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
 #include <fstream>
+#include <ios>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
 
 #include "lib/engine/place/little_endian.h"
 #include "lib/faces/command/io/errors.h"
@@ -184,7 +202,9 @@ class Reader {
       const Layer& layer = result.emplace_back(loaded<Layer>(at));
       bool same =
           layer.size() == lines && layer.memory_bytes() == memory && layer.seed() == options.seed;
-      if constexpr (requires { layer.life(); }) same = same && layer.life() == SeenRecently::kTicks;
+      if constexpr (requires { layer.ttl_ticks(); }) {
+        same = same && layer.ttl_ticks() == SeenRecently::kTicks;
+      }
       if (!same) refuse(at, "this filter is not the one that was saved here");
       if (options.within > 0) continue;
       const std::uint64_t most = options.capacity > 0 ? options.capacity : lines;

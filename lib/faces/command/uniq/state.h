@@ -2,6 +2,14 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_UNIQ_STATE_H_
 #define NESTLINE_LIB_FACES_COMMAND_UNIQ_STATE_H_
 
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+
 #include "lib/faces/command/io/file_lock.h"
 #include "lib/faces/command/uniq/seen_lines.h"
 #include "lib/faces/command/uniq/seen_recently.h"

@@ -13,9 +13,19 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_pipeline.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/command/io/command.h"
 #include "lib/faces/command/io/errors.h"

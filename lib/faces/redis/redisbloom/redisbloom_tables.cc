@@ -1,7 +1,19 @@
 #include "lib/faces/redis/redisbloom/redisbloom_tables.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <memory_resource>
 #include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {

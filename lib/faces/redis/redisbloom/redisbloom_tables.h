@@ -18,6 +18,16 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_
 #define NESTLINE_LIB_FACES_REDIS_REDISBLOOM_REDISBLOOM_TABLES_H_
 
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/embed/bytes.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {

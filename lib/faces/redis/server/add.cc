@@ -4,6 +4,15 @@
 // alone is replicated as it is. Where this server stopped an item, by cf-max-expansions or for want
 // of memory, a replica would not: then a CF.INSERT of the items that were added takes its place.
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/redis/server/commands.h"
 #include "lib/faces/redis/server/configuration.h"
 

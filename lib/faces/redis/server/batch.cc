@@ -11,6 +11,19 @@
 // value is held by reference: deleting or replacing its key does not wait for the batch, which goes
 // on with that value; if nothing else holds it in the end, a worker frees it. Of the server's data
 // workers touch only the argument's bytes, which the batch holds, and the reply, the client's.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/server/commands.h"
 #include "lib/faces/redis/server/configuration.h"
 #include "lib/faces/redis/server/workers.h"

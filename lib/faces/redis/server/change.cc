@@ -2,6 +2,14 @@
 //
 // A command that changes nothing is not replicated.
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/server/commands.h"
 #include "lib/faces/redis/server/configuration.h"
 

@@ -1,5 +1,9 @@
 // What the server learns about each command: its function, flags, documentation and keys.
+#include <array>
+#include <cstdint>
 #include <exception>
+#include <new>
+#include <string>
 
 #include "lib/faces/redis/server/commands.h"
 

@@ -1,8 +1,17 @@
 #include "lib/faces/redis/server/commands.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/redis/server/server_memory.h"
 #include "lib/faces/redis/server/ticker.h"

@@ -13,6 +13,15 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_SERVER_COMMANDS_H_
 #define NESTLINE_LIB_FACES_REDIS_SERVER_COMMANDS_H_
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/redis/server/module_api.h"
 #include "lib/faces/redis/value/windowed_value.h"
 

@@ -1,5 +1,12 @@
 #include "lib/faces/redis/server/configuration.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <thread>
 
 #include "lib/faces/redis/server/commands.h"

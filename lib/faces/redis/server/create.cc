@@ -14,8 +14,18 @@
 //
 // WIDTHS says among how many widths the plan chooses, 3 or 5 (Settings::all_widths). Without it
 // they are the three that every version knows.
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "lib/faces/redis/server/configuration.h"
 #include "lib/faces/redis/server/server_memory.h"

@@ -13,8 +13,18 @@
 // A filter with a WINDOW has such pieces too; its head (windowed_value.h) begins in another way.
 //
 // A value that consists of RedisBloom's tables only is saved as RedisBloom's.
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <memory>
+#include <new>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "lib/faces/redis/server/server_memory.h"
 #include "lib/faces/redis/server/ticker.h"

@@ -7,6 +7,14 @@
 //
 // What is replicated is what was done: the hashes that were stored, or that were found and erased.
 // A replica adds without limits, as it does for all that its primary has acknowledged.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <span>
+#include <vector>
+
 #include "lib/faces/redis/server/ticker.h"
 #include "lib/faces/redis/value/hash_string.h"
 

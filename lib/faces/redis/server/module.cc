@@ -1,4 +1,6 @@
 // The module's entry point: loads the interface and registers everything, or refuses with a log.
+#include <cstring>
+
 #include "lib/faces/redis/server/configuration.h"
 #include "lib/faces/redis/server/ticker.h"
 

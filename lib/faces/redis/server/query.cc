@@ -1,4 +1,9 @@
 // CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include "lib/faces/redis/server/commands.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {

@@ -5,6 +5,8 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_SERVER_SERVER_MEMORY_H_
 #define NESTLINE_LIB_FACES_REDIS_SERVER_SERVER_MEMORY_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <new>
 #include <optional>
 

@@ -1,8 +1,16 @@
 #include "lib/faces/redis/server/ticker.h"
 
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "lib/faces/redis/server/configuration.h"
 

@@ -47,6 +47,9 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_SERVER_TICKER_H_
 #define NESTLINE_LIB_FACES_REDIS_SERVER_TICKER_H_
 
+#include <cstdint>
+#include <string_view>
+
 #include "lib/faces/redis/server/commands.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {

@@ -3,6 +3,12 @@
 // All commands that add are replicated as they came, also of items that were seen or found no room:
 // a renewal changes a life, and each add may sweep (windowed_value.h). Neither configuration nor
 // memory decides, so all copies do the same. The server's thread answers all lookups.
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "lib/faces/redis/server/ticker.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {

@@ -6,6 +6,7 @@
 
 #include <exception>
 #include <thread>
+#include <utility>
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {

@@ -10,6 +10,12 @@
 #define NESTLINE_LIB_FACES_REDIS_VALUE_HASH_STRING_H_
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string_view>
 
 #include "lib/faces/embed/bytes.h"
 

@@ -1,5 +1,17 @@
 #include "lib/faces/redis/value/image.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 

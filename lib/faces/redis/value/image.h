@@ -36,6 +36,14 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_VALUE_IMAGE_H_
 #define NESTLINE_LIB_FACES_REDIS_VALUE_IMAGE_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/redisbloom/redisbloom_tables.h"
 #include "lib/faces/redis/value/ledger.h"
 #include "lib/faces/redis/value/sub_filter.h"

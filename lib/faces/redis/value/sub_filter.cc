@@ -1,6 +1,13 @@
 #include "lib/faces/redis/value/sub_filter.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {

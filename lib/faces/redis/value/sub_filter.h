@@ -11,6 +11,16 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_H_
 #define NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_H_
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/embed/lineage.h"
 #include "lib/faces/redis/value/sub_filter_plan.h"
 

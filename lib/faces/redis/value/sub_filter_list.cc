@@ -1,6 +1,15 @@
 #include "lib/faces/redis/value/sub_filter_list.h"
 
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <iterator>
+#include <memory_resource>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {

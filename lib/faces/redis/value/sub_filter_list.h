@@ -1,17 +1,24 @@
-// The sub_filters of a value as a list, oldest first: how it grows, unites with another, shrinks.
+// The sub-filters of a value as a list, oldest first: how it grows, unites with another, shrinks.
 //
-// A family is related sub_filters, next to each other: one filter for counts and erases.
+// A family, or compatible group, is the sub-filters of one lineage, which stand next to each other.
+// It counts and erases as one filter.
 #ifndef NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_LIST_H_
 #define NESTLINE_LIB_FACES_REDIS_VALUE_SUB_FILTER_LIST_H_
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory_resource>
+#include <span>
+#include <vector>
 
 #include "lib/faces/redis/value/sub_filter.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 
-/// Calls visit(family), a span of sub_filters, for each family, oldest first.
+/// Calls visit(family), a span of sub-filters, for each family, oldest first.
 template <class Each, typename Visit>
 void for_each_family(std::span<Each> sub_filters, Visit&& visit) {
   while (!sub_filters.empty()) {
@@ -69,7 +76,9 @@ void find_in(std::span<const SharedFilter::Reader> filters, std::span<const std:
 
 /// Where an item is: the index of the only sub_filter that shows it, or one of these.
 inline constexpr std::uint16_t kInNone = 65535;
-inline constexpr std::uint16_t kInSeveral = 65534;  ///< Or it is only shown by one of that index.
+/// Several show it. (Or the only one has this index: callers then treat the item as one that
+/// several show, which is slower and also right.)
+inline constexpr std::uint16_t kInSeveral = 65534;
 [[nodiscard]] std::uint16_t place_alone(std::span<const SubFilter> sub_filters,
                                         std::uint64_t hash) noexcept;
 /// The same for at most kMaxHashes.
@@ -81,13 +90,13 @@ void places_alone(std::span<const SubFilter> sub_filters, std::span<const std::u
                                                      std::uint64_t hash) noexcept;
 
 /// Moves the content of each family into few members that are nearly full. Only the constructor can
-/// fail. Until carry_out the content of the sub_filters may change, but not the list.
+/// fail. Until carry_out the content of the sub-filters may change, but not the list.
 class Compaction {
  public:
   /// Makes the new members. Throws std::bad_alloc.
   Compaction(std::span<const SubFilter> sub_filters, std::uint64_t seed,
              std::pmr::memory_resource* memory);
-  /// Moves the content. To be called once, for the same sub_filters.
+  /// Moves the content. To be called once, for the same sub-filters.
   void carry_out(std::vector<SubFilter>& sub_filters) noexcept;
 
  private:

@@ -1,8 +1,11 @@
 #include "lib/faces/redis/value/sub_filter_plan.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <sstream>
+#include <stdexcept>
 
 #include "lib/faces/embed/bytes.h"
 

@@ -1,6 +1,20 @@
 // CuckooValue: making it, lookups, figures, its bytes. What changes it is in value_change.cc.
 #include "lib/faces/redis/value/value.h"
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/value/view.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {

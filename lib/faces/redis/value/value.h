@@ -19,6 +19,18 @@
 #ifndef NESTLINE_LIB_FACES_REDIS_VALUE_VALUE_H_
 #define NESTLINE_LIB_FACES_REDIS_VALUE_VALUE_H_
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/value/image.h"
 #include "lib/faces/redis/value/sub_filter_list.h"
 

@@ -1,4 +1,17 @@
 // CuckooValue: what adds, takes out, moves and unites.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/value/value.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
@@ -156,7 +169,7 @@ Outcome CuckooValue::store(const Item& item, const Limits& limits) {
 bool CuckooValue::store_in(SubFilter& sub_filter, const Item& item) {
   const bool is_spared =
       ledger_.size() >= kManyEntries && sub_filter.has_room() && sub_filter.is_crowded(item.hash);
-  const Outcome outcome = is_spared ? Outcome::copies : sub_filter.insert(item.hash);
+  const Outcome outcome = is_spared ? Outcome::too_many_copies : sub_filter.insert(item.hash);
   if (outcome == Outcome::full && !sub_filter.has_room()) return false;
   if (outcome == Outcome::stored) {
     ++stored_;
@@ -220,9 +233,10 @@ void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::ui
   }
 }
 
-// Erases from the front, at most kMaxHashes; returns how many had their turn: all, unless the
-// sub_filters became fewer. All are looked up first. An erase adds no slots: where an item is not,
-// it is not in its turn; where one sub_filter alone shows it, no other does. Others: singly.
+// Erases from the front, at most kMaxHashes. Returns how many items it has dealt with: all, unless
+// the sub-filters became fewer. It looks all of them up first. Erases add no slots, so what the
+// lookup found still holds when an item's turn comes: an item that no sub-filter showed is not
+// there, and one that a single sub-filter showed is in no other. The other items are erased singly.
 std::size_t CuckooValue::erase_some(std::span<const std::uint64_t> hashes,
                                     std::span<std::uint8_t> erased) {
   const std::size_t sub_filters = sub_filters_.size();
@@ -265,7 +279,7 @@ bool CuckooValue::erase_item(const Item& item) {
   return true;
 }
 
-// An item without an entry, from the sub_filter that alone shows it, as in most erases.
+// Erases an item without an entry from the only sub-filter that shows it, as most erases do.
 bool CuckooValue::erase_alone(SubFilter& sub_filter, std::uint64_t hash) noexcept {
   const Choice choice = begin_choice(notices_.get(), sub_filters_.size());
   if (!sub_filter.erase(hash)) return false;
@@ -287,11 +301,12 @@ void CuckooValue::finish_erase(std::uint64_t hash, bool added) noexcept {
   none_is_empty_ = none_is_empty_ || !drop_empty(sub_filters_, kMaxBytesToDouble);
 }
 
-// Of `pending` erased copies that stand in slots, takes out of each filter those that are
-// certainly there: those that the others have no room for, since they show no more of the item.
-// The rest stays in the entry. That is right for several filters at once: each of these copies is
-// in one of them. Any slot that shows the item may go: whoever owns it is shown by the slot that
-// is left in its place. A family is one filter: sub_filter_list.cc chooses the slot.
+// `pending` erased copies of the item still stand in slots. If all other filters together show n
+// copies of it, at least pending - n of them are in this filter: that many are taken out here. The
+// rest stays in the ledger's entry. That is right for several filters at once, since each of these
+// copies is in one of them. Within a filter any slot that shows the item may go: if it was another
+// item's, a slot that is left shows that one. A family is one filter: sub_filter_list.cc chooses
+// the slot.
 void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept {
   none_is_empty_ = false;
   std::uint64_t rest = pending;

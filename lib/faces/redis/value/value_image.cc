@@ -1,4 +1,15 @@
 // A value as bytes: its head, its pieces, and back; and how it is put together from them.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <span>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/value/value.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {

@@ -1,5 +1,13 @@
 #include "lib/faces/redis/value/view.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 

@@ -1,5 +1,21 @@
 #include "lib/faces/redis/value/windowed_value.h"
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 
@@ -63,7 +79,7 @@ std::unique_ptr<WindowedValue> WindowedValue::create(const WindowSettings& setti
   }
   ExpiringFilter filter({.capacity = settings.capacity,
                          .fpr = settings.error,
-                         .life = kLife,
+                         .ttl_ticks = kLife,
                          .load = kLoad,
                          .seed = settings.seed,
                          .memory = memory});

@@ -16,13 +16,24 @@
 // since it may sweep; and so does each sweep() with its number of blocks.
 //
 // docs/FORMAT.md, section 13, has the bytes of the image: a head, and pieces as those of image.h,
-// of kind 0 and index 0, with the blocks and the young marks.
+// of kind 0 and index 0, with the blocks and the next marks.
 //
 // While a value is loaded, time stands, and it takes no items: its blocks come in order.
 //
 // Thread safety: const members may run together; nothing else.
 #ifndef NESTLINE_LIB_FACES_REDIS_VALUE_WINDOWED_VALUE_H_
 #define NESTLINE_LIB_FACES_REDIS_VALUE_WINDOWED_VALUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <memory_resource>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/redis/value/value.h"
 
@@ -58,7 +69,7 @@ struct WindowedHead {
 class WindowedValue {
  public:
   /// Ticks that an item lives, unless its add says otherwise.
-  static constexpr unsigned kLife = ExpiringFilter::kMaxLife;
+  static constexpr unsigned kLife = ExpiringFilter::kMaxTtlTicks;
   /// For all versions, so that one command makes as many blocks on each server.
   static constexpr double kLoad = 0.9;
 

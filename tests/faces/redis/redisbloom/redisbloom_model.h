@@ -7,8 +7,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "lib/faces/redis/redisbloom/redisbloom_tables.h"
 

@@ -3,8 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <new>
 #include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "tests/faces/redis/redisbloom/redisbloom_model.h"
 

@@ -2,8 +2,16 @@
 // sanitizer. NESTLINE_BATCH_SECONDS is how long the random commands run (3).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
 
 #include "lib/faces/redis/server/commands.h"
 #include "lib/faces/redis/server/workers.h"

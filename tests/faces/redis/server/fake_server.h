@@ -11,6 +11,12 @@
 #ifndef NESTLINE_TESTS_FACES_REDIS_SERVER_FAKE_SERVER_H_
 #define NESTLINE_TESTS_FACES_REDIS_SERVER_FAKE_SERVER_H_
 
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
 #include "lib/faces/redis/server/commands.h"
 
 namespace nestline::redis {

@@ -2,8 +2,12 @@
 // fingerprints narrow: many keys look alike, are away from home, or swap home and alternate.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <map>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "lib/faces/redis/value/sub_filter_list.h"

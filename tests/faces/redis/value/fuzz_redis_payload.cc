@@ -6,9 +6,17 @@
 // head without checksum (the fields of image.h, including the magic), the others are the contents
 // of the pieces in order. If the byte is odd, the part is used as it is. A first part of 112 bytes
 // that begins as the head of a value with a window is taken for one, by WindowedReader.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "lib/engine/place/hash.h"
 #include "lib/engine/place/little_endian.h"

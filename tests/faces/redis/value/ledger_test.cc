@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <map>
 #include <random>
 #include <utility>
+#include <vector>
 
 namespace nestline::redis { namespace {
 

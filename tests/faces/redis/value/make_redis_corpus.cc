@@ -1,9 +1,16 @@
 // Writes the inputs that fuzz_redis_payload begins with: make_redis_corpus FOLDER. Run by hand.
 //
 // Each is an image of a small value in the fuzz target's parts: head without checksum, contents.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <ios>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "lib/engine/place/little_endian.h"
 #include "lib/faces/redis/value/value.h"

@@ -1,9 +1,24 @@
 // Batches of items and of hashes give the answers and the bytes of the same items one by one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <ctime>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <new>
 #include <numeric>
 #include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "nestline/keys.h"
 #include "tests/faces/redis/redisbloom/redisbloom_model.h"

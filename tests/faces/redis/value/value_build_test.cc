@@ -1,6 +1,13 @@
 // CuckooValue::build against a multiset: distinct items, copies, and more than the capacity.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <vector>
+
 #include "tests/faces/redis/value/hashes.h"
 #include "tests/faces/redis/value/items.h"
 

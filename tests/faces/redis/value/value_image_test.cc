@@ -2,7 +2,15 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <new>
 #include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "lib/faces/redis/value/value.h"
 #include "tests/faces/redis/redisbloom/redisbloom_model.h"

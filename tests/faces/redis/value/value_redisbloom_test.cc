@@ -1,7 +1,18 @@
 // Values that begin with RedisBloom's tables: their answers stay, new items go beside them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
 #include <random>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/redis/redisbloom/redisbloom_tables.h"
 #include "lib/faces/redis/value/value.h"

@@ -3,6 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "lib/faces/redis/value/sub_filter_plan.h"
 #include "lib/faces/redis/value/value.h"
 #include "nestline/keys.h"

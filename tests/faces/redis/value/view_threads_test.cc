@@ -1,10 +1,21 @@
 // A value that changes while others look. Label threads. NESTLINE_VIEW_SECONDS: how long (3).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <iterator>
+#include <memory>
 #include <mutex>
+#include <random>
+#include <span>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "lib/faces/redis/value/sub_filter_plan.h"
 #include "lib/faces/redis/value/value.h"

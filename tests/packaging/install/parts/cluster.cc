@@ -3,7 +3,9 @@
 #include <nestline/cluster.h>
 #include <nestline/filter.h>
 
+#include <chrono>
 #include <iostream>
+#include <stdexcept>
 #include <system_error>
 
 int main(int, char** arguments) {

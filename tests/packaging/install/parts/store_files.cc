@@ -1,6 +1,7 @@
 // Uses what of the store needs the compiled library: records, files, errors.
 #include <nestline/store_files.h>
 
+#include <cstddef>
 #include <filesystem>
 #include <iostream>
 #include <span>

@@ -1,12 +1,13 @@
-// How an insert makes room when home has no free slot that the newcomer's bucket reaches: it
-// searches a chain of moves to alternates, then carries it out.
+// Per-target: how an insert makes room when home has no free slot that the newcomer's bucket
+// reaches: it searches a chain of moves to alternates, then carries it out.
 //
 //   home: (displacement) -> slot of victim 1 becomes free
 //   alternate of victim 1: victim 1 -> (displacement) -> slot of victim 2
 //   alternate of victim 2: victim 2 -> (displacement) -> free slot
 //
 // In the first block the newcomer itself may be the one that leaves: then the chain makes room in
-// its alternate and raises home's mark for it. Then the caller places the newcomer like any other.
+// its alternate and raises home's mark for it. The last move stores the newcomer too, unless the
+// caller has to look again first.
 //
 // The search is breadth first over blocks and writes nothing. In each block it tries candidates by
 // ascending eviction rank, so that marks stay low; those that the mark covers are all alike. It
@@ -25,20 +26,42 @@
 // searches make marks rise faster: after one turnover at 90 % load, second probes of absent keys (8
 // and 16 bits) were 0.092 and 0.143; 0.094 and 0.157 without searching blocks with one free slot,
 // 0.144 and 0.208 without blocks with a mark.
-//
-// After ten turnovers they are 0.213 at 8 bits. Simulated, no choice of which spills gets far
-// below: the one with the emptiest alternate 0.208; the least raise of a mark over home and the
-// alternates of covered residents 0.199, for twice the looks while a filter fills; known guests
-// first 0.212. Marks that only rise remember the largest overflow. Lowered four times a turnover by
-// a sweep that proves which cannot be away: 0.151, and 0.126 with the least raise and moves of
-// those whom both marks cover; lowered at once by which are away in truth, a bit a slot: 0.095.
-#ifndef NESTLINE_LIB_ENGINE_TABLE_EVICTION_H_
-#define NESTLINE_LIB_ENGINE_TABLE_EVICTION_H_
+// Second probes settle at 0.21 (8 bits) after ten turnovers; other orders of eviction were
+// simulated and gain less than 7 % (docs/SIZING.md).
+#if defined(NESTLINE_LIB_ENGINE_TABLE_EVICTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_ENGINE_TABLE_EVICTION_INL_H_
+#undef NESTLINE_LIB_ENGINE_TABLE_EVICTION_INL_H_
+#else
+#define NESTLINE_LIB_ENGINE_TABLE_EVICTION_INL_H_
+#endif
 
-#include "lib/engine/kernels/kernels.h"
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "lib/engine/kernels/candidates-inl.h"
+#include "lib/engine/kernels/match-inl.h"
+#include "lib/engine/kernels/paths-inl.h"
+#include "lib/engine/kernels/residents-inl.h"
 #include "lib/engine/place/aging.h"
 
-namespace nestline { inline namespace v0_3 {
+HWY_BEFORE_NAMESPACE();
+namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
+
+// Stores in a held block if there is a path to a free slot: the known one if it is still valid. (Of
+// an expiring filter, dead slots on it may have been emptied since.)
+template <class L, class Locks>
+bool store_by_path(typename Locks::BlockLock& hold, const Place& place, typename L::Value value,
+                   EvictionPath path) {
+  const Block& block = hold.at(place.block);
+  if (!path || ((!Locks::kBlocksAreStable || L::kExpires) && !still_valid<L>(block, path))) {
+    path = find_path_to_free<L>(block, place);
+  }
+  if (path) apply<L>(hold.change(place.block), path, place.fingerprint, value);
+  return static_cast<bool>(path);
+}
 
 // Candidates that fail in a block, and blocks whose candidates are tried. In the first search more
 // gain less than 0.2 % of load; the second is for keys that would be refused.
@@ -50,14 +73,14 @@ inline constexpr std::uint32_t kHopeless = 4;
 template <class L>
 class EvictionSearch {
  public:
-  EvictionSearch(const Block* blocks, const Geometry& geometry, const TableKernels& kernels,
-                 bool alone)
-      : alone_(alone), blocks_(blocks), geometry_(geometry), kernels_(kernels) {}
+  EvictionSearch(const BlocksView& view, bool blocks_are_stable)
+      : stable_(blocks_are_stable), blocks_(view.blocks), geometry_(view.geometry) {}
 
   // Looks for moves that make room for a newcomer, if there is none; changes nothing.
-  bool search(const Place& newcomer) {
+  HWY_NOINLINE bool search(const Place& newcomer) {
     if (search(newcomer, kTries)) return true;
-    return !is_hopeless() && kernels_.copies(blocks_[newcomer.block], newcomer) == 0 &&
+    return !is_hopeless() &&
+           match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket) == 0 &&
            search(newcomer, kWideTries);
   }
 
@@ -75,7 +98,7 @@ class EvictionSearch {
  private:
   // A block as it stood at one instant.
   const Block& seen(const Block& block, Block& copy) const {
-    return alone_ ? block : BlockLocks::copy_of(block, copy);
+    return stable_ ? block : BlockLocks::copy_of(block, copy);
   }
 
   bool search(const Place& newcomer, int tries) {
@@ -92,7 +115,7 @@ class EvictionSearch {
   [[nodiscard]] bool is_hopeless() const {
     std::uint32_t free = 0;
     for (std::uint32_t i = 0; i < node_count_; ++i) {
-      const std::uint64_t slots = kernels_.free_slots(blocks_[nodes_[i].arrival.block]);
+      const std::uint64_t slots = free_slots<L>(blocks_[nodes_[i].arrival.block]);
       free += static_cast<std::uint32_t>(std::popcount(slots));
     }
     return free < node_count_ / kHopeless;
@@ -120,7 +143,7 @@ class EvictionSearch {
     const Place arrival;
     const std::uint32_t newcomer_class;
     const Block& block;
-    EvictionOrder ranks;
+    EvictionOrder order;
     // Only in the first block: elsewhere the arrival has just come from its other block.
     bool newcomer_waits;
     bool all_known = false;          // what is out of reach
@@ -138,9 +161,9 @@ class EvictionSearch {
     Block copy;
     const Place& arrival = nodes_[i].arrival;
     Candidates from(i, arrival, seen(blocks_[arrival.block], copy));
-    kernels_.rank(from.block, from.ranks);
-    from.some = from.ranks.covered | from.ranks.next;
-    from.below = from.ranks.below;
+    rank<L>(from.block, from.order);
+    from.some = from.order.covered | from.order.next;
+    from.below = from.order.below;
     if (looks_past_copies(from)) return true;
     for (;;) {
       if (some_leaves(from)) return true;
@@ -148,12 +171,12 @@ class EvictionSearch {
         if (from.all_known) break;
         from.all_known = true;
         const std::uint64_t reached = reach(from);
-        if ((reached & from.ranks.free) != 0 && ends_here(from)) return true;
+        if ((reached & from.order.free) != 0 && ends_here(from)) return true;
         from.out_of_reach |= L::kAllSlots & ~reached;
         if (from.are_enough(tries_)) break;
       }
       const std::uint32_t first = std::exchange(from.below, from.below + EvictionOrder::kStep<L>);
-      from.some = kernels_.of_ranks(from.block, first, from.below) & ~from.out_of_reach;
+      from.some = of_ranks<L>(from.block, first, from.below) & ~from.out_of_reach;
     }
     remember_all(from);
     if (i != 0) return false;
@@ -169,10 +192,11 @@ class EvictionSearch {
   // little can be reached past them: that is found out at once. True: the chain ends here.
   bool looks_past_copies(Candidates& from) {
     if (!may_be_crowded(from.block, from.arrival)) return false;
-    const std::uint64_t copies = kernels_.copies(from.block, from.arrival);
+    const std::uint64_t copies =
+        match_among<L>(from.block, from.arrival.fingerprint, from.arrival.bucket);
     if (std::popcount(copies) < static_cast<int>(L::kChoices) - 1) return false;
     const std::uint64_t reached = reach(from);
-    if ((reached & from.ranks.free) != 0) return ends_here(from);
+    if ((reached & from.order.free) != 0) return ends_here(from);
     from.all_known = true;
     from.out_of_reach = (L::kAllSlots & ~reached) | copies;
     from.some = reached & ~copies;
@@ -189,8 +213,8 @@ class EvictionSearch {
       candidates.target[kNobody] = moved(geometry_, from.arrival);
       candidates.all = std::uint64_t{1} << kNobody;
     }
-    kernels_.candidates({blocks_, geometry_, from.block, from.arrival.block, from.ranks}, from.some,
-                        candidates);
+    find_candidates<L>({blocks_, geometry_, from.block, from.arrival.block, from.order}, from.some,
+                       candidates);
     while (candidates.open != 0) {
       const std::uint32_t slot = first_of(candidates.open, from.block, from.newcomer_class);
       const std::uint64_t bit = std::uint64_t{1} << slot;
@@ -211,15 +235,14 @@ class EvictionSearch {
 
   // The arrival's way to one of these slots.
   EvictionPath path_to(const Candidates& from, std::uint64_t slots) {
-    const EvictionPath path =
-        kernels_.find_path(from.block, from.ranks, from.arrival.bucket, slots);
+    const EvictionPath path = find_path<L>(from.block, from.order, from.arrival.bucket, slots);
     if (from.node == 0) home_path_ = path;
     return path;
   }
 
   // The arrival reaches a free slot, as a fingerprint has left; or the path is too long to be one.
   bool ends_here(const Candidates& from) {
-    const EvictionPath path = path_to(from, from.ranks.free);
+    const EvictionPath path = path_to(from, from.order.free);
     if (!path) return false;
     end_ = from.node;
     end_path_ = path;
@@ -237,14 +260,14 @@ class EvictionSearch {
   // Every slot in which a path from the bucket ends. One pass over the block covers all its
   // candidates, in a quarter of the time that find_path takes for each.
   static std::uint64_t reach(const Candidates& from) {
-    const std::uint64_t free = from.ranks.free;
+    const std::uint64_t free = from.order.free;
     std::uint64_t reached = from.arrival.bucket;
     std::uint64_t last = reached & ~free;
     for (std::uint32_t steps = 1; last != 0 && steps < EvictionPath::kMaxSteps; ++steps) {
       std::uint64_t next = 0;
       for (; last != 0; last &= last - 1) {
         const std::uint32_t s = first_slot(last);
-        next |= L::bucket(L::get(from.block, s), from.ranks.template bucket_offset<L>(s));
+        next |= L::bucket(L::get(from.block, s), from.order.template bucket_offset<L>(s));
       }
       last = next & ~reached & ~free;
       reached |= next;
@@ -276,7 +299,7 @@ class EvictionSearch {
   bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot) {
     Block copy;
     const Block& block = seen(blocks_[target.block], copy);
-    const EvictionPath path = kernels_.find_path_to_free(block, target);
+    const EvictionPath path = find_path_to_free<L>(block, target);
     if (path) end_at(i, target, slot, path);
     return static_cast<bool>(path);
   }
@@ -295,7 +318,7 @@ class EvictionSearch {
       slots &= ~(std::uint64_t{1} << slot);
       Place candidate = from.arrival;
       candidate.fingerprint = L::get(from.block, slot);
-      candidate.bucket_offset = from.ranks.template bucket_offset<L>(slot);
+      candidate.bucket_offset = from.order.template bucket_offset<L>(slot);
       remember(from.node, moved(geometry_, candidate), slot);
     }
   }
@@ -321,12 +344,11 @@ class EvictionSearch {
 
   int tries_ = kTries;
   std::uint32_t node_count_ = 0;
-  const bool alone_;
+  const bool stable_;
 
  protected:
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
-  const TableKernels& kernels_;
   std::uint32_t end_ = 0;   // the node that ends the chain
   EvictionPath end_path_;   // of the arrival there, to a free slot
   EvictionPath home_path_;  // of the newcomer at home, to the slot that is vacated for it
@@ -337,14 +359,14 @@ class EvictionSearch {
 template <class L, class Locks>
 class EvictionPlan : public EvictionSearch<L> {
  public:
-  EvictionPlan(const Block* blocks, const Geometry& geometry, const TableKernels& kernels)
-      : EvictionSearch<L>(blocks, geometry, kernels, Locks::kBlocksAreStable) {}
+  explicit EvictionPlan(const BlocksView& view)
+      : EvictionSearch<L>(view, Locks::kBlocksAreStable) {}
 
   // Counts the moves that change this block; beside other threads only.
   void watch(std::uint64_t block) { watched_ = block; }
 
   // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
-  bool carry_out() {
+  HWY_NOINLINE bool execute() {
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
       if (!move(before.arrival.block, *node)) return false;
@@ -352,6 +374,16 @@ class EvictionPlan : public EvictionSearch<L> {
       node = &before;
     }
     return true;
+  }
+  // The same, and stores the newcomer under the locks of the last move, the one from home. False
+  // also when others have taken its room.
+  bool execute(typename L::Value value) {
+    value_ = value;
+    stores_ = true;
+    if (!execute()) return false;
+    if (end_ != 0) return stored_;
+    typename Locks::BlockLock hold(blocks_, nodes_[0].arrival.block);  // there are no moves
+    return store(hold, nodes_[0].arrival, this->home_path_);
   }
 
   // Whether room was made in the newcomer's alternate instead of at home.
@@ -375,14 +407,17 @@ class EvictionPlan : public EvictionSearch<L> {
   using typename EvictionSearch<L>::Node;
 
   // Moves the node's fingerprint from block `from` to where it arrives.
-  bool move(std::uint64_t from, const Node& node) {
+  HWY_NOINLINE bool move(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
+    const bool is_last = stores_ && node.parent == 0;
+    const EvictionPath known = &node == &nodes_[end_] ? end_path_ : EvictionPath();
     if (node.victim == kNobody) {
-      typename Locks::BlockLock hold(blocks_, from);
+      typename Locks::BlockLock hold(blocks_, from, is_last ? arrival.block : from);
       raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
                               eviction_rank(arrival.fingerprint));
       count_change(from);
       newcomer_leaves_ = true;
+      if (is_last) stored_ = store(hold, arrival, known);
       return true;
     }
     typename Locks::BlockLock hold(blocks_, from, arrival.block);
@@ -390,40 +425,54 @@ class EvictionPlan : public EvictionSearch<L> {
     // The slot and the fingerprint determine the bucket offset, so this is the same fingerprint or
     // an equal one. It moves with the value that it has now.
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
-    if constexpr (L::kExpires) {  // a dead slot makes room where it is (aging.h, T2)
-      const auto now = tick_of_holder<Locks>(blocks_);
-      if (ticks_left(L::value(blocks_[from], node.victim), now) == 0 && !NESTLINE_MOVE_THE_DEAD) {
-        L::set(hold.change(from), node.victim, 0);
-        ++emptied_;
-        count_change(from);
-        return true;
-      }
+    if (!is_dead_now(from, node.victim)) {
+      EvictionPath path = known;
+      if (!Locks::kBlocksAreStable && !still_valid<L>(target, path)) path = EvictionPath();
+      if (!path) path = find_path_to_free<L>(target, arrival);
+      if (!path) return false;
+      Block& source = hold.change(from);
+      raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
+                              eviction_rank(arrival.fingerprint));
+      apply<L>(hold.change(arrival.block), path, arrival.fingerprint,
+               L::value(source, node.victim));
+      NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+      count_change(arrival.block);
+    } else {
+      ++emptied_;
     }
-    EvictionPath path = &node == &nodes_[end_] ? end_path_ : EvictionPath();
-    if (!Locks::kBlocksAreStable && !is_open<L>(target, path)) path = EvictionPath();
-    if (!path) path = this->kernels_.find_path_to_free(target, arrival);
-    if (!path) return false;
-    Block& source = hold.change(from);
-    raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
-                            eviction_rank(arrival.fingerprint));
-    walk<L>(hold.change(arrival.block), path, arrival.fingerprint, L::value(source, node.victim));
-    NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
-    L::set(source, node.victim, 0);
+    L::set(hold.change(from), node.victim, 0);
     count_change(from);
-    count_change(arrival.block);
+    if (is_last) stored_ = store(hold, nodes_[0].arrival, this->home_path_);
     return true;
+  }
+
+  // A dead slot makes room where it is (aging.h, T2).
+  [[nodiscard]] bool is_dead_now(std::uint64_t block, std::uint32_t slot) const {
+    if constexpr (L::kExpires) {
+      const auto now = tick_of_holder<Locks>(blocks_);
+      return ticks_left(L::value(blocks_[block], slot), now) == 0 && !NESTLINE_MOVE_THE_DEAD;
+    }
+    return false;
+  }
+
+  bool store(typename Locks::BlockLock& hold, const Place& place, EvictionPath path) {
+    return store_by_path<L, Locks>(hold, place, value_, path);
   }
 
   void count_change(std::uint64_t block) {
     if constexpr (!Locks::kBlocksAreStable) changes_ += block == watched_;
   }
 
+  typename L::Value value_{};  // of the newcomer
+  bool stores_ = false;
+  bool stored_ = false;
   bool newcomer_leaves_ = false;
   std::uint32_t emptied_ = 0;
   std::uint32_t changes_ = 0;
   std::uint64_t watched_ = ~std::uint64_t{0};  // no block
 };
 
-}}  // namespace nestline
+}}}  // namespace nestline::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
 
-#endif  // NESTLINE_LIB_ENGINE_TABLE_EVICTION_H_
+#endif  // per-target include guard

@@ -1,0 +1,12 @@
+#include "lib/engine/engine.h"
+
+#include "lib/engine/engines.h"
+
+namespace nestline { inline namespace v0_3 {
+
+const Engine& engine_for(int layout) {
+  if (is_expiring(layout)) return expiring_engine(layout);
+  return layout == kMapletBits ? maplet_engine() : filter_engine(layout);
+}
+
+}}  // namespace nestline

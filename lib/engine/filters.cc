@@ -1,0 +1,140 @@
+// The engines of filters, made once for each target. See engine.h.
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "lib/engine/engines.h"
+#include "lib/engine/kernels/build_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/engine/filters.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "lib/engine/kernels/bulk_place-inl.h"
+#include "lib/engine/kernels/split-inl.h"
+#include "lib/engine/operations-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
+
+template <class L, class Locks>
+Result insert(const BlocksView& view, std::uint64_t hash) noexcept {
+  return insert_value<L, Locks>(view, hash, {});
+}
+
+template <class L, class Locks>
+Result insert_unique(const BlocksView& view, std::uint64_t hash) noexcept {
+  Table<L, Locks> table(view);
+  return table.insert_unique(table.home(hash));
+}
+
+template <class L, class Locks>
+Result insert_at(const BlocksView& view, const Place& home) noexcept {
+  return insert_further<L, Locks>(view, home.block, home.bucket, home.fingerprint,
+                                  home.bucket_offset, {});
+}
+
+template <class L, class Locks>
+Result update(const BlocksView& view, std::uint64_t old_hash, std::uint64_t new_hash,
+              bool& replaced) noexcept {
+  Table<L, Locks> table(view);
+  return table.update(table.home(old_hash), table.home(new_hash), replaced);
+}
+
+template <class L, class Locks>
+bool erase(const BlocksView& view, std::uint64_t hash) noexcept {
+  const Place place = home_of_key<L>(view.geometry, hash);
+  {
+    typename Locks::BlockLock hold(view.blocks, place.block);
+    const std::uint64_t copies =
+        match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
+    if (HWY_LIKELY(copies != 0)) {
+      L::set(hold.change(place.block), first_slot(copies), 0);
+      return true;
+    }
+  }
+  return erase_further<L, Locks>(view, place.block, place.bucket, place.fingerprint,
+                                 place.bucket_offset, {});
+}
+
+template <class L, class Locks>
+unsigned count(const BlocksView& view, const Place& home, Writers* writers) noexcept {
+  return Table<L, Locks>(view, writers).count(home);
+}
+
+template <class L, class Locks>
+constexpr FilterOperations filter_operations() {
+  return {insert<L, Locks>,    insert_unique<L, Locks>, insert_at<L, Locks>,
+          update<L, Locks>,    erase<L, Locks>,         contains_again<L, Locks>,
+          count<L, Locks>,     insert_run<L, Locks>,    insert_unique_run<L, Locks>,
+          erase_run<L, Locks>, count_run<L, Locks>};
+}
+
+template <class L>
+inline constexpr BuildKernels kBuild = {
+    L::kSlots,      L::kMaxCopies, locate_pairs<L>,    complete<L>, at_most, place_keys<L>,
+    place_pairs<L>, place_bulk<L>, place_by_search<L>, unpack<L>,   pack<L>};
+
+template <class L>
+constexpr Engine filter_engine() {
+  Engine engine{};
+  engine.target = HWY_TARGET;
+  engine.layout = L::kNumber;
+  engine.block = block_kernels<L>();
+  engine.lookups = lookup_operations<L>();
+  engine.filter_lookups = {contains<L>, contains_away<L>, contains_batch<L>};
+  engine.filter = {filter_operations<L, NoLocks>(), filter_operations<L, OneWriter>(),
+                   filter_operations<L, BlockLocks>()};
+  engine.split = split<L>;
+  engine.build = &kBuild<L>;
+  return engine;
+}
+
+template <std::size_t... kIndex>
+constexpr Engines<kFilterWidths.size()> engines_of_widths(std::index_sequence<kIndex...>) {
+  return {HWY_TARGET, {filter_engine<FilterLayout<kFilterWidths[kIndex]> >()...}};
+}
+
+const Engines<kFilterWidths.size()>* filter_engines() {
+  static constexpr Engines<kFilterWidths.size()> kAll =
+      engines_of_widths(std::make_index_sequence<kFilterWidths.size()>());
+  return &kAll;
+}
+
+}}}  // namespace nestline::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace nestline { inline namespace v0_3 {
+namespace {
+
+// One for each compiled target, the best first; null for the others. These lists are Highway's.
+// Highway's own way of choosing from them needs its library (targets.h).
+constexpr const Engines<kFilterWidths.size()>* (*kTargets[])() = {
+#if HWY_ARCH_X86 || HWY_ARCH_ARM
+    HWY_CHOOSE_TARGET_LIST(filter_engines),
+#endif
+    HWY_CHOOSE_FALLBACK(filter_engines),
+};
+
+}  // namespace
+
+const Engine& filter_engine(int bits) { return best_of(kTargets).of[index_of_width(bits)]; }
+
+std::vector<std::int64_t> usable_targets() {
+  std::vector<std::int64_t> targets;
+  for (const auto all : kTargets) {
+    if (all == nullptr) continue;
+    const std::int64_t target = all()->target;
+    // The fallback may be the last one of the list.
+    if ((target & supported_targets()) != 0 && (targets.empty() || targets.back() != target)) {
+      targets.push_back(target);
+    }
+  }
+  return targets;
+}
+
+}}  // namespace nestline
+#endif

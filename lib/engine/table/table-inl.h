@@ -1,0 +1,421 @@
+// Per-target: the operations on blocks, without counters: placing, finding, erasing. The layout and
+// the lock policy (locking.h) are parameters.
+//
+// Invariants, cited by number elsewhere:
+//   I1  A stored key is in its bucket at home, or in its bucket in the alternate block and then its
+//       eviction rank is below home's mark.
+//   I2  A mark never falls, except when everything is cleared.
+//   I3  A fingerprint on the move is readable in at least one place at every instant.
+//   I4  An insert that fails leaves every byte as it was. (Beside other threads it may have moved
+//       other fingerprints before it was overtaken.)
+//   I5  No operation loses another key: there is no victim slot and no random loss.
+//   I6  Every outcome is a function of the blocks and the operation: no random numbers. So all
+//       policies leave the same blocks when one thread works.
+//
+// Why erasing by fingerprint keeps I1 although two keys x and y may have equal (f, p) and be each
+// other's home and alternate (home of x: A, of y: B): their copies are interchangeable. Let a and b
+// be the copies in A and B, and let x and y also stand for how many keys of each are stored. I1
+// says: a + b = x + y; if A's mark does not cover the rank then a >= x, and likewise b >= y.
+// Erasing an x takes from A when it can: then a and x both fall by one and b >= y is untouched. It
+// takes from B only when a = 0, so only when A's mark covers the rank (else a >= x > 0); then b =
+// x + y before, so b >= y after. Where slots carry values, pairs of a fingerprint and a value take
+// the place of fingerprints here: only pairs that are equal are interchangeable, and only they are
+// erased for each other. A pair whose value is replaced stays where it is.
+//
+// An insert looks at its home twice: for a free slot, or a displacement (paths.h) to one; and where
+// there is none, as the first block of an eviction (eviction-inl.h), whose last step places it.
+#if defined(NESTLINE_LIB_ENGINE_TABLE_TABLE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_ENGINE_TABLE_TABLE_INL_H_
+#undef NESTLINE_LIB_ENGINE_TABLE_TABLE_INL_H_
+#else
+#define NESTLINE_LIB_ENGINE_TABLE_TABLE_INL_H_
+#endif
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "lib/engine/engine.h"
+#include "lib/engine/kernels/home-inl.h"
+#include "lib/engine/kernels/match-inl.h"
+#include "lib/engine/kernels/paths-inl.h"
+#include "lib/engine/kernels/residents-inl.h"
+#include "lib/engine/place/aging.h"
+#include "lib/engine/place/locking.h"
+#include "lib/engine/table/eviction-inl.h"
+#include "nestline/outcome.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
+
+// insert_unique has found its key absent, then makes room. That raises home's mark, and so may
+// bring to light a key that looks the same in the alternate, whose home that is. To this call it
+// stays unseen, as if it had looked only once: as long as nobody else has changed the alternate,
+// since only then can the key itself not have come there. (In doubt, what others make visible is
+// there: it is from then on, for every lookup.) Its own moves bring no such key to the alternate,
+// as they would have to bring it from home. Without other writers an insert ends with its eviction
+// and asks no more; update does ask, of its old key.
+struct AbsenceSnapshot {
+  std::optional<std::uint64_t> alternate;  // its block; none before the key was seen to be absent
+  std::uint32_t header = 0;  // its version is the block's while only this call changes it
+};
+
+// Does not own the blocks. With NoLocks: one writer at a time and no const member meanwhile; const
+// members alone from any number of threads. With OneWriter: const members from any thread that has
+// given it the filter's Writers, the others from one. With BlockLocks: everything from any thread.
+template <class L, class Locks>
+class Table {
+ public:
+  // What a slot carries beside a fingerprint: in filters nothing, an empty class.
+  using Value = typename L::Value;
+
+  explicit HWY_INLINE Table(const BlocksView& view, Writers* writers = nullptr)
+      : view_(view), locks_(writers) {}
+  using BlockLock = typename Locks::BlockLock;
+  using OptimisticRead = typename Locks::OptimisticRead;
+  using Eviction = EvictionPlan<L, Locks>;
+  [[nodiscard]] HWY_INLINE Place home(std::uint64_t hash) const {
+    return home_of_key<L>(view_.geometry, hash);
+  }
+
+  // Outcome::stored, full or copies.
+  HWY_INLINE Result insert(const Place& home, Value value = {}) {
+    if (has_stored_at_home(home, value)) return Outcome::stored;
+    return evict_for(home, value);
+  }
+  // The two parts of it. If a free slot or a displacement at home allows it:
+  HWY_NOINLINE bool has_stored_at_home(const Place& home, Value value) {
+    BlockLock hold(view_.blocks, home.block);
+    return store(hold, home, value);
+  }
+
+  // The same for each place in turn, up to the first that has no way; returns how many were stored.
+  HWY_NOINLINE std::size_t store_at_homes(std::span<const Place> places) {
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      BlockLock hold(view_.blocks, places[i].block);
+      if (!store(hold, places[i], {})) return i;
+    }
+    return places.size();
+  }
+
+  // Makes room by moves to other blocks and stores. For a key that has no way at home.
+  HWY_NOINLINE Result evict_for(const Place& home, Value value) {
+    for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      if (has_most_copies(home)) return Outcome::too_many_copies;
+      Eviction plan(view_);
+      if (!plan.search(home)) return Outcome::full;
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      const bool done = plan.execute(value);
+      this->emptied_ += plan.emptied();
+      if (done) return Outcome::stored;
+      if (has_stored_at_home(home, value)) return Outcome::stored;
+    }
+    return std::nullopt;
+  }
+
+  // Also present.
+  HWY_NOINLINE Result insert_unique(const Place& home) {
+    AbsenceSnapshot absence;
+    for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
+      if (const auto placed = place_if_absent(home, absence)) return placed;
+      if constexpr (Locks::kBlocksAreStable) return evict_for(home, {});
+      if (has_most_copies(home)) return Outcome::present;  // that others have stored since
+      Eviction plan(view_);
+      if (!plan.search(home)) return Outcome::full;
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      plan.watch(*absence.alternate);
+      const bool made = plan.execute();
+      absence.header += plan.changes() * kHeaderVersion;
+      goes_away_ = made && plan.newcomer_leaves();
+      path_ = made ? plan.newcomer_path() : EvictionPath();
+    }
+    return std::nullopt;
+  }
+
+  HWY_NOINLINE Result update(const Place& old_home, const Place& new_home, bool& replaced) {
+    bool goes_away = false;
+    AbsenceSnapshot absence;  // of the old key
+    for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
+      const auto old = find_now(old_home, absence);
+      const Place target = goes_away ? moved(view_.geometry, new_home) : new_home;
+      {
+        BlockLock hold(view_.blocks, target.block);
+        if (old) hold.add(old->block);
+        // A copy may be taken from the alternate only while there is none at home.
+        if (!still(old, old_home, absence, hold)) continue;
+        const EvictionPath path = find_path_to_free<L>(view_.blocks[target.block], target);
+        if (path) {
+          if (old) L::set(hold.change(old->block), first_slot(copies(*old)), 0);
+          NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+          apply<L>(hold.change(target.block), path, target.fingerprint);
+          replaced = old.has_value();
+          return Outcome::stored;
+        }
+      }
+      if (std::exchange(goes_away, false)) continue;
+      if (!old && !absence.alternate) {
+        const AbsenceSnapshot before = absence_of(old_home);
+        if (find_now(old_home, absence)) continue;
+        absence = before;
+      }
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      if (has_most_copies(new_home)) return Outcome::too_many_copies;
+      Eviction plan(view_);
+      if (!plan.search(new_home)) return Outcome::full;
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      if (absence.alternate) plan.watch(*absence.alternate);
+      const bool made = plan.execute();
+      absence.header += plan.changes() * kHeaderVersion;
+      goes_away = made && plan.newcomer_leaves();
+    }
+    return std::nullopt;
+  }
+
+  // Calls work(block, slot) for a copy with this value, while its block is held; false if there is
+  // none.
+  template <typename Work>
+  HWY_INLINE bool change_copy(const Place& home, Value value, const Work& work) {
+    BlockLock hold(view_.blocks, home.block);
+    Place place = home;
+    std::uint64_t found = copies(home, value);
+    if (found == 0 && may_be_away(view_.blocks[home.block], home, place)) {
+      if (!hold.add(place.block)) found = copies(home, value);
+      if (found == 0) {
+        found = copies(place, value);
+      } else {
+        place = home;
+      }
+    }
+    if (found == 0) return false;
+    work(hold.change(place.block), first_slot(found));
+    return true;
+  }
+  HWY_NOINLINE bool erase(const Place& home, Value value = {}) {
+    return change_copy(home, value,
+                       [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
+  }
+
+  // The same; `hint`: slots of home's bucket that lately held copies.
+  HWY_INLINE bool erase_near(const Place& home, std::uint64_t hint) {
+    if (hint != 0) {
+      BlockLock hold(view_.blocks, home.block);
+      if (L::get(view_.blocks[home.block], first_slot(hint)) == home.fingerprint) [[likely]] {
+        L::set(hold.change(home.block), first_slot(hint), 0);
+        return true;
+      }
+    }
+    return erase(home);
+  }
+
+  // Where home has neither room nor two free slots, prefetches the alternates of the residents that
+  // an eviction would try first.
+  HWY_NOINLINE void prefetch_candidates(const Place& home) const {
+    const std::uint64_t free = free_slots<L>(view_.blocks[home.block]);
+    if ((free & home.bucket) != 0 || (free & (free - 1)) != 0) return;
+    Block copy;
+    const Block& block = Locks::copy_of(view_.blocks[home.block], copy);
+    EvictionOrder order;
+    rank<L>(block, order);
+    for (std::uint64_t rest = order.covered | order.next; rest != 0; rest &= rest - 1) {
+      const std::uint32_t slot = first_slot(rest);
+      const Place resident = {home.block, 0, L::get(block, slot),
+                              order.template bucket_offset<L>(slot)};
+      prefetch_block(view_.blocks[alternate_of(view_.geometry, resident)]);
+    }
+  }
+
+  // Calls take(block, slot) for each copy, live ones where keys expire, as the blocks stood at one
+  // instant, after begin(). Calls both again when it has to look again.
+  template <typename Begin, typename Take>
+  HWY_INLINE void for_each_copy(const Place& home, const Begin& begin, const Take& take) const {
+    read(home, [&](auto& read) HWY_ATTR {
+      begin();
+      Copies all;
+      find_copies(read, home, all);
+      for (std::uint32_t i = 0; i < all.blocks; ++i) {
+        for (std::uint64_t rest = all.slots[i]; rest != 0; rest &= rest - 1) {
+          take(*all.block[i], first_slot(rest));
+        }
+      }
+      return true;
+    });
+  }
+  [[nodiscard]] HWY_NOINLINE unsigned count(const Place& home) const {
+    return read(home, [&](auto& read) HWY_ATTR {
+      Copies all;
+      find_copies(read, home, all);
+      int found = std::popcount(all.slots[0]);
+      if (all.blocks == 2) found += std::popcount(all.slots[1]);
+      return static_cast<unsigned>(found);
+    });
+  }
+  // Whether there is a copy. LookupOperations::contains is faster while no writer is near.
+  [[nodiscard]] bool contains(const Place& home) const { return find_now(home, {}).has_value(); }
+
+ protected:  // for expiring_table-inl.h
+  // Stores in a held block if a free slot or a displacement allows it.
+  static HWY_INLINE bool store(BlockLock& hold, const Place& place, Value value) {
+    BlockCopy copy;
+    const Block& now = readable_block(hold.at(place.block), copy);
+    const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
+    // Apart from the paths: packing a path of one slot and applying it takes longer than the rest.
+    if (HWY_LIKELY((free & place.bucket) != 0)) {
+      L::set(hold.change(place.block), first_slot(free & place.bucket), place.fingerprint, value);
+      return true;
+    }
+    const EvictionPath path = find_path_to_free_in<L>(now, free, place.bucket);
+    if (!path) return false;
+    apply<L>(hold.change(place.block), path, place.fingerprint, value);
+    return true;
+  }
+
+  // Copies of one fingerprint cannot make room for each other: so that is found out before a
+  // search. Most of the time one slot shows that not all are copies.
+  HWY_INLINE bool has_most_copies(const Place& home) {
+    BlockLock hold(view_.blocks, home.block);
+    if (L::get(view_.blocks[home.block], first_slot(home.bucket)) != home.fingerprint ||
+        copies(home) != home.bucket) {
+      return false;
+    }
+    const Place away = moved(view_.geometry, home);
+    hold.add(away.block);
+    return copies(home) == home.bucket && copies(away) == away.bucket;
+  }
+
+  // insert_unique's check and store, at one instant; nothing when there is no room, noted in
+  // `absence`.
+  Result place_if_absent(const Place& home, AbsenceSnapshot& absence) {
+    BlockLock hold(view_.blocks, home.block);
+    Place away;
+    const bool both = may_be_away(view_.blocks[home.block], home, away);
+    if (both) hold.add(away.block);
+    if (copies(home) != 0 || (both && copies(away) != 0 && !is_exposed_by_us(absence, away))) {
+      return Outcome::present;
+    }
+    if (goes_away_) {
+      // Home's mark covers the rank by now, so no harm is done if home changes while add() waits.
+      away = moved(view_.geometry, home);
+      hold.add(away.block);
+      if (store_by_path<L, Locks>(hold, away, {}, path_)) return Outcome::stored;
+    }
+    if (store_by_path<L, Locks>(hold, home, {}, goes_away_ ? EvictionPath() : path_))
+      return Outcome::stored;
+    if constexpr (!Locks::kBlocksAreStable) absence = absence_of(home);
+    return std::nullopt;
+  }
+
+  // Of a key that is absent at this instant.
+  [[nodiscard]] AbsenceSnapshot absence_of(const Place& home) const {
+    const std::uint64_t alternate = moved(view_.geometry, home).block;
+    return {alternate, Locks::kBlocksAreStable ? 0 : view_.blocks[alternate].header()};
+  }
+  // Whether what seems to be this key in a block that is not its home was uncovered by this call.
+  [[nodiscard]] bool is_exposed_by_us(const AbsenceSnapshot& absence, const Place& away) const {
+    if (!absence.alternate) return false;
+    return Locks::kBlocksAreStable ||
+           (view_.blocks[away.block].header() ^ absence.header) < kHeaderVersion;
+  }
+
+  // Calls work(read) on the home, or both blocks, of a key as they stood at one instant.
+  template <typename Work>
+  HWY_INLINE auto read(const Place& home, const Work& work) const {
+    do {
+      Backoff backoff;
+      for (std::uint32_t tries = 0; tries < Locks::kReadTries; ++tries) {
+        OptimisticRead read(view_.blocks);
+        auto result = work(read);
+        if (read.valid()) return result;
+        if (NESTLINE_LOCK_AT_ONCE) break;
+        backoff.pause();
+      }
+    } while (!locks_.readers_may_lock());
+    typename Locks::ReaderLock hold(view_.blocks, home.block);
+    for (;;) {
+      LockedRead read(hold);
+      auto result = work(read);
+      if (read.valid()) return result;
+    }
+  }
+
+  // The copies of a key in one block, or in both.
+  struct Copies {
+    std::uint32_t blocks = 1;
+    const Block* block[2];
+    std::uint64_t slots[2];
+  };
+  template <class AnyRead>
+  HWY_NOINLINE void find_copies(AnyRead& read, const Place& home, Copies& all) const {
+    const Block& block = read.at(home.block);
+    all.block[0] = &block;
+    all.slots[0] = copies(block, home);
+    Place away;
+    if (!may_be_away(block, home, away)) return;
+    all.block[1] = &read.at(away.block);
+    all.slots[1] = copies(*all.block[1], away);
+    all.blocks = 2;
+  }
+
+  // Where a copy of the key is, if anywhere, as `read` shows it.
+  template <class AnyRead>
+  [[nodiscard]] HWY_NOINLINE std::optional<Place> find(AnyRead& read, const Place& home,
+                                                       const AbsenceSnapshot& absence) const {
+    const Block& block = read.at(home.block);
+    if (copies(block, home) != 0) return home;
+    Place away;
+    if (!may_be_away(block, home, away)) return std::nullopt;
+    const bool exposed = is_exposed_by_us(absence, away);  // before it is looked at
+    if (copies(read.at(away.block), away) == 0 || exposed) return std::nullopt;
+    return away;
+  }
+  [[nodiscard]] HWY_NOINLINE std::optional<Place> find_now(const Place& home,
+                                                           const AbsenceSnapshot& absence) const {
+    return read(home, [&](auto& read) HWY_ATTR { return find(read, home, absence); });
+  }
+  // Whether find_now would return the same under `hold`; false too if that cannot be decided now.
+  [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
+                           const AbsenceSnapshot& absence, const BlockLock& hold) const {
+    OptimisticRead read(view_.blocks, &hold);
+    const std::optional<Place> now = find(read, home, absence);
+    const bool same = now.has_value() == found.has_value() && (!now || now->block == found->block);
+    return same && read.valid();
+  }
+
+  // Of an expiring filter those that live.
+  [[nodiscard]] HWY_INLINE std::uint64_t copies(const Block& block, const Place& place) const {
+    return match_live<L>(view_, block, place.fingerprint, place.bucket);
+  }
+  [[nodiscard]] HWY_INLINE std::uint64_t copies(const Place& place) const {
+    return copies(view_.blocks[place.block], place);
+  }
+  // Those that have this value.
+  [[nodiscard]] HWY_INLINE std::uint64_t copies(const Place& place, Value value) const {
+    std::uint64_t found = copies(place);
+    if constexpr (L::kHasValues) {
+      for (std::uint64_t rest = found; rest != 0; rest &= rest - 1) {
+        const std::uint32_t slot = first_slot(rest);
+        if (L::value(view_.blocks[place.block], slot) != value) found ^= std::uint64_t{1} << slot;
+      }
+    }
+    return found;
+  }
+  [[nodiscard]] HWY_INLINE bool may_be_away(const Block& block, const Place& home,
+                                            Place& away) const {
+    return nestline::may_be_away(view_.geometry, block.overflow_mark(), home, away);
+  }
+
+  const BlocksView& view_;  // its blocks are changed through BlockLock
+  [[no_unique_address]] Locks locks_;
+  std::uint32_t emptied_ = 0;  // slots, of the dead
+  // Where insert_unique's key goes after an eviction: to its alternate, and the path there.
+  bool goes_away_ = false;
+  EvictionPath path_;
+};
+
+}}}  // namespace nestline::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
