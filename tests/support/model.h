@@ -165,7 +165,7 @@ class CheckedFilter {
           const std::uint32_t fingerprint = L::get(block, s);
           const std::uint64_t slot_bit = std::uint64_t{1} << s;
           if (fingerprint == 0) {
-            EXPECT_NE(state.kernels->free_slots(block) & slot_bit, 0u);
+            EXPECT_NE(state.engine->block.free_slots(block) & slot_bit, 0u);
             continue;
           }
           ++taken;

@@ -57,7 +57,7 @@ Filter filter_of_blocks(int bits, std::uint64_t blocks) {
 
 int free_slots(const Filter& filter, std::uint64_t block) {
   const auto& state = FilterAccess::blocks(filter);
-  return std::popcount(state.kernels->free_slots(state.view.blocks[block]));
+  return std::popcount(state.engine->block.free_slots(state.view.blocks[block]));
 }
 
 namespace {

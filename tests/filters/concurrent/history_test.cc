@@ -147,7 +147,7 @@ struct Construct {
       const Place away = moved(state.view.geometry, home);
       const auto in = [&](const Place& place) {
         const Block& block = state.view.blocks[place.block];
-        return std::popcount(state.kernels->match(block, place.fingerprint) & place.bucket);
+        return std::popcount(state.engine->block.match(block, place.fingerprint) & place.bucket);
       };
       return std::pair(in(home), in(away));
     });

@@ -107,7 +107,7 @@ class TornReader : public MutexFilter {
       look_away = eviction_rank(place.fingerprint) < state.view.blocks[place.block].overflow_mark();
       if (away) place = moved(state.view.geometry, place);
       const Block& block = state.view.blocks[place.block];
-      return (state.kernels->match(block, place.fingerprint) & place.bucket) != 0;
+      return (state.engine->block.match(block, place.fingerprint) & place.bucket) != 0;
     });
   }
 };

@@ -112,7 +112,7 @@ class CrowdedBlocks {
   // Inserts keys. Whether nobody was lost or added but they, and no swept block has dead slots.
   bool play() {
     const BlocksView view = {blocks(), kGeometry, {}};
-    const ExpiringOperations& expiring = engine_for(L::kNumber).expiring.with<Locks>();
+    const ExpiringOperations& expiring = engine_for(L::kNumber).expiring.template with<Locks>();
     std::uint32_t emptied = 0;
     auto expected = residents();
     for (int i = 0; i < 100; ++i) {
