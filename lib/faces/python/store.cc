@@ -156,7 +156,7 @@ py::dict stats_of(PyStore& held) {
                   "false_reads"_a = stats.false_reads, "questions"_a = stats.questions,
                   "found"_a = stats.found, "syncs"_a = stats.syncs,
                   "replayed_records"_a = stats.replayed_records, "cut_bytes"_a = stats.cut_bytes,
-                  "cut_records"_a = stats.cut_records, "back_end"_a = stats.back_end,
+                  "cut_records"_a = stats.cut_records,
                   "background_error"_a = stats.background_error);
 }
 
