@@ -42,10 +42,11 @@ struct Recovered {
 // What makes the index. The log alone decides what is damage; the checkpoint's position counts too.
 enum class RecoverFrom : std::uint8_t { checkpoint, log };
 
-// Reads the store. Unless options.read_only, cuts off a torn end, and the caller, who has the lock,
-// syncs `newest`: also a cut that it finds done may not be on disk. Damage with the checkpoint is
-// read again without it. A store that only reads stops before a torn end, which may be being
-// written; its caller looks at damage again (a writer may work), then without the checkpoint.
+// Reads the store. Unless options.read_only, cuts off a torn end, and the caller, which has the
+// lock, syncs `newest`: also a cut that it finds done may not be on disk. Damage with the
+// checkpoint is read again without it. A store that only reads stops before a torn end, which may
+// be being written; its caller looks at damage again (a writer may work), then without the
+// checkpoint.
 Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup,
                   RecoverFrom trust = RecoverFrom::checkpoint);
 
@@ -57,12 +58,12 @@ Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup,
 Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, Content& content,
                  const LogPosition& position);
 
-// Removes what somebody was writing who had the lock before. The caller has it.
+// Removes what an earlier holder of the lock was writing. The caller has the lock.
 void drop_unfinished(Disk& disk);
 bool is_put_away(std::string_view name);     // of a file that repair has put away
 void refuse_other_folder(const Disk& disk);  // throws StoreError if it has only others' files
 [[noreturn]] void throw_no_store(const Disk& disk);  // nothing says that there was one
-// Throws StoreError, with the process if it is known and `advice`, when somebody has it.
+// Throws StoreError, with the process if it is known and `advice`, when another has it.
 std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice);
 
 }}  // namespace nestline

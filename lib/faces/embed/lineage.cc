@@ -5,7 +5,7 @@
 namespace nestline { inline namespace v0_3 {
 namespace {
 
-// Whoever may be away in `from` may be away in `to`.
+// A key that may be away in `from` may be away in `to`.
 void raise_overflow_marks(const Blocks& from, Blocks& to) {
   const std::uint32_t old_growth = from.view.geometry.growth;
   const std::uint32_t new_growth = to.view.geometry.growth;

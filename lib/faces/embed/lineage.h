@@ -33,7 +33,7 @@ enum class MatchConfidence : std::uint8_t {
   none,  // not at all
   away,  // in its alternate only
   home,  // at home
-  sure,  // at home, where nobody whose home is the alternate can be
+  sure,  // at home, where no key can be whose home is the alternate
 };
 MatchConfidence match_confidence_of(const internal::Blocks& blocks, std::uint64_t key) noexcept;
 // Whether an insert of the key would have to search for room, which takes long, although there are

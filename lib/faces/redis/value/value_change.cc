@@ -290,7 +290,7 @@ void CuckooValue::finish_erase(std::uint64_t hash, bool added) noexcept {
 // Of `pending` erased copies that stand in slots, takes out of each filter those that are
 // certainly there: those that the others have no room for, since they show no more of the item.
 // The rest stays in the entry. That is right for several filters at once: each of these copies is
-// in one of them. Any slot that shows the item may go: whoever owns it is shown by the slot that
+// in one of them. Any slot that shows the item may go: its owner is shown by the slot that
 // is left in its place. A family is one filter: sub_filter_list.cc chooses the slot.
 void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t pending) noexcept {
   none_is_empty_ = false;
