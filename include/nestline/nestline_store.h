@@ -59,7 +59,6 @@ typedef struct nestline_store_counts {
   };
   uint64_t found, syncs;
   uint64_t replayed_records, cut_bytes, cut_records, index_doublings_left;
-  char back_end[16];  ///< "preadv": how cold records are read.
 } nestline_store_counts;
 
 /// Opens the store in the folder at `path`; `options` may be NULL for the defaults. NULL when it

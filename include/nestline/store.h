@@ -85,7 +85,6 @@ struct StoreStats {
   /// Nothing proves a sync of them. Opening cuts them off; a read-only store stops before them.
   std::uint64_t cut_records = 0;
   std::uint64_t index_doublings_left = 0;  ///< After them a writer makes a new index.
-  std::string back_end;                    ///< How cold records are read: "preadv".
   /// The last error since opening of what the store does by itself: checkpoints, compaction, a new
   /// index, syncs after an interval. Empty: there was none. It is tried again later, but for a
   /// sync. A checkpoint that a closing store cannot write is not reported: see ~Store.

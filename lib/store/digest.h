@@ -1,4 +1,6 @@
-// XXH3-64, with a seed: the hashes of keys and the checksums of all files of a store.
+// XXH3-64, with a seed: the hashes of keys and the checksums of all files of a store. The seed is
+// the store's id, so records of another store are never taken for its own. The only file of the
+// store with xxHash in it.
 #ifndef NESTLINE_LIB_STORE_DIGEST_H_
 #define NESTLINE_LIB_STORE_DIGEST_H_
 

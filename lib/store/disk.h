@@ -104,7 +104,7 @@ class Disk {
   };
   [[nodiscard]] virtual Room room() const { return {}; }
 
-  // The right to write here, until the object or the process dies; null if anybody has it.
+  // The right to write here, until the object or the process dies; null if it is taken.
   class Lock {
    public:
     virtual ~Lock() = default;

@@ -315,7 +315,7 @@ void Log::append_mark() {
     syncs_.note_synced({mark->first, mark->second, 0});
     throw;
   }
-  syncs_.appended(position());  // who waits for all that is there must not wait for the next record
+  syncs_.appended(position());  // a wait for all that is there ends before the next record
 }
 
 bool Log::drop_checkpoint() { return disk_.remove_if_there(kCheckpointName); }
@@ -392,7 +392,7 @@ void Log::write_bytes(const Change& change, std::span<const std::byte, kRecordHe
     }
     return;
   }
-  // The header last, so that nobody takes the rest for a record before it is complete.
+  // The header last, so that no reader takes the rest for a record before it is complete.
   const std::uint64_t value_at = offset + kRecordHeaderBytes + change.key.size();
   const std::uint64_t value_end = value_at + change.value.size();
   file.write(value_at, std::as_bytes(std::span(change.value)));
@@ -414,7 +414,7 @@ void Log::cut_back(Segment& segment, std::uint64_t offset) noexcept {
 void Log::close() noexcept {
   if (newest_ == nullptr || newest_->sealed.load() || syncs_.is_broken()) return;
   try {
-    append_mark();  // need not be on disk: whoever reads it knows that what lies before is
+    append_mark();  // need not be on disk: a reader knows by it that what lies before is
     newest_->file->truncate(newest_->end());
   } catch (const std::exception&) {  // zeros at the end do no harm
   }

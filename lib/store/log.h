@@ -69,7 +69,7 @@ class Log {
   // `sequence`: of the seal that it gets, if it is torn; else 0.
   void rewrite_range(Segment& segment, std::uint64_t from, std::uint64_t sequence);
   void create_first() { create(1, 0, AppendPriority::upkeep); }
-  // Appends a record and returns its address. Of a batch, nobody waits for it before commit().
+  // Appends a record and returns its address. Of a batch, no thread waits for it before commit().
   std::uint64_t append(const Change& change, AppendPriority what = AppendPriority::change);
 
   // While one lives, what is appended is a batch, which counts after commit(); else it is cut off.

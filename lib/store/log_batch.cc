@@ -1,3 +1,5 @@
+// A batch in the log: its changes between two frames. Without its end it does not count, so one
+// that fails is cut off, also where it has gone on in later files.
 #include <cstdint>
 #include <exception>
 #include <memory>

@@ -1,8 +1,8 @@
 // The files of the log, as bytes: a header, then records without gaps (docs/STORE.md, 6.1 and 6.2).
 // The checksum covers the key through its hash. So the long part, hashing key and value, needs no
-// place: writers do it before they have one, and a reader who knows the key need not hash it again.
-// Reading treats its bytes as hostile: lengths are compared with what is left of the file before
-// they are used, and nothing else is believed before the checksum.
+// place: writers do it before they have one, and a reader that knows the key need not hash it
+// again. Reading treats its bytes as hostile: lengths are compared with what is left of the file
+// before they are used, and nothing else is believed before the checksum.
 #ifndef NESTLINE_LIB_STORE_LOG_FORMAT_H_
 #define NESTLINE_LIB_STORE_LOG_FORMAT_H_
 

@@ -1,4 +1,6 @@
-// From a key to its record: the index gives candidates, the log shows which of them it is.
+// From a key to its record: the index gives candidates, the log shows which of them it is. Lookups
+// of readers, changes, replay and repair all come through here. The caller holds a ReadSection or
+// the mutex of changes, and what it gets is good that long.
 #ifndef NESTLINE_LIB_STORE_LOOKUP_H_
 #define NESTLINE_LIB_STORE_LOOKUP_H_
 

@@ -1,4 +1,5 @@
-// The manifests of files, for lib/store/files: records in a space apart from the keys.
+// The manifests of files, for lib/store/files: records in a space apart from the keys. The library
+// of files is built on the store's, so this is exported, and no part of the interface.
 #ifndef NESTLINE_LIB_STORE_MANIFESTS_H_
 #define NESTLINE_LIB_STORE_MANIFESTS_H_
 

@@ -1,4 +1,5 @@
-// Opening, following the log, and closing; the folder: whether it is a store, and who may write.
+// Opening, following the log, and closing; the folder: whether it is a store, and which process may
+// write. What the files hold is for recovery.h to find out; here its result becomes a State.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +52,7 @@ std::string holder_of(Disk& disk) {
       }
       return "process " + number + std::string(kAsOther);
     }
-  } catch (const std::system_error&) {  // then nobody knows
+  } catch (const std::system_error&) {  // then it is not known
   }
   return "a process" + std::string(kAsOther);
 }
@@ -177,7 +178,7 @@ void Store::State::rewrite_tail(const Segment& newest, std::uint64_t proven) {
   const std::uint64_t end = newest.end();
   std::uint64_t from = proven;
   if (from != 0 && !read_record(newest.from(from), newest.place(from))) {
-    // A mark that somebody made, or that repair has kept, names no record: the last one before.
+    // A mark that was forged, or that repair has kept, names no record: the last one before.
     from = kSegmentHeaderBytes;
     for (SegmentWalk walk(newest, end); walk.next() && walk.offset() <= proven;) {
       from = walk.offset();

@@ -214,7 +214,6 @@ StoreStats Store::State::stats() const {
   stats.replayed_records = replayed_records_;
   stats.cut_bytes = cut_bytes_;
   stats.cut_records = cut_records_;
-  stats.back_end = "preadv";
   const std::lock_guard lock(noting_);
   stats.background_error = background_error_;
   return stats;

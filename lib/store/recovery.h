@@ -68,12 +68,12 @@ Recovered recover(Disk& disk, const StoreOptions& options, const Lookup& lookup,
 Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, Content& content,
                  const LogPosition& position);
 
-// Removes what somebody was writing who had the lock before. The caller has it.
+// Removes what an earlier holder of the lock was writing. The caller has the lock.
 void drop_unfinished(Disk& disk);
 bool is_put_away(std::string_view name);     // of a file that repair has put away
 void refuse_other_folder(const Disk& disk);  // throws StoreError if it has only others' files
 [[noreturn]] void throw_no_store(const Disk& disk);  // nothing says that there was one
-// Throws StoreError, with the process if it is known and `advice`, when somebody has it.
+// Throws StoreError, with the process if it is known and `advice`, when another has it.
 std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice);
 
 }}  // namespace nestline

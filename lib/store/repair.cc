@@ -3,7 +3,7 @@
 // values stay hidden. The list at the end of the last one leaves the damaged files out.
 //
 //   1. The newest file gets its seal, if it is whole.
-//   2. The new files are written under names that nobody reads, and synced.
+//   2. The new files are written under names that are never read, and synced.
 //   3. They get their names, the last one when those of the others are on disk.
 //   4. Files that do not count any more are put away. The checkpoint goes: opening does not use one
 //      that has records in a file which the list leaves out.

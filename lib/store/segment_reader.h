@@ -3,7 +3,7 @@
 // and memory behind a file's end must not be touched. It also finds records where nothing proves
 // that one begins: at every multiple of 8.
 //
-// Bytes that are no record may look like one there, because somebody made a value of them, or a
+// Bytes that are no record may look like one there, because a value was made of them, or a
 // file. So what is short is compared first: kind, lengths, sequence number, then the key's hash,
 // which needs the store's id; only then the value is hashed, in pieces. Files made with the id are
 // hashed at most kInVain times in vain: time is linear in their length, memory is one window.

@@ -51,9 +51,9 @@ class SyncQueue {
   [[nodiscard]] std::uint64_t syncs() const { return syncs_.load(std::memory_order_relaxed); }
 
  private:
-  // The only place that syncs a file of the log. `leading_` is true, so nobody else is here.
+  // The only place that syncs a file of the log. `leading_` is true, so no other thread is here.
   std::exception_ptr sync_file(std::unique_lock<std::mutex>& lock, DiskFile& file);
-  // Syncs `file`, or if null the newest, when nobody else syncs, unless the queue is broken.
+  // Syncs `file`, or if null the newest, when no other thread syncs, unless the queue is broken.
   std::exception_ptr sync_next(std::unique_lock<std::mutex>& lock, DiskFile* file);
   void fail_locked(const char* reason) noexcept;  // with mutex_ held
   [[noreturn]] void throw_broken() const;

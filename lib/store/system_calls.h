@@ -1,4 +1,5 @@
-// System calls as system_disk.cc makes them: with exceptions, and without interruptions.
+// System calls as system_disk.cc makes them: with exceptions, and without interruptions. All of it
+// is inline, and has no state but the count of descriptors that are kept or borrowed.
 #ifndef NESTLINE_LIB_STORE_SYSTEM_CALLS_H_
 #define NESTLINE_LIB_STORE_SYSTEM_CALLS_H_
 

@@ -400,7 +400,7 @@ std::unique_ptr<Disk> open_system_disk(const fs::path& folder, bool create) {
     try {
       SystemDisk(folder.has_filename() ? above : above.parent_path()).sync_folder();
     } catch (const std::system_error& error) {
-      // It may be somebody else's, which this process cannot read.
+      // It may be another user's, which this process cannot read.
       if (is_made || error.code() != std::errc::permission_denied) throw;
     }
   }

@@ -146,7 +146,7 @@ void Store::State::run_upkeep() {
 }
 
 // As much as the disk takes in some milliseconds, since that is what a file that is full makes its
-// writers wait; not less often than needed, since a sync slows those who write meanwhile.
+// writers wait; not less often than needed, since a sync slows writers meanwhile.
 void Store::State::sync_ahead() {
   using std::chrono::milliseconds;
   const auto begin = std::chrono::steady_clock::now();

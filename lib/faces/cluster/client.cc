@@ -98,7 +98,7 @@ void Client::place_tasks() {
   waiting_.insert(waiting_.end(), still.begin(), still.end());
 }
 
-// False: nobody has its slot now.
+// False: no node has its slot now.
 bool Client::place(std::size_t number) {
   const Request& request = request_of(number);
   const Address* to = map_.node_of(request.slot);

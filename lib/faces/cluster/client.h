@@ -45,7 +45,7 @@ struct Request {
   bool changes = false;         ///< Must not be carried out twice.
   bool aside = false;           ///< What it changes is no part of what the call is to change.
   bool asking = false;          ///< Behind ASKING, to a node that is taking the slot over.
-  std::optional<Address> node;  ///< Goes there, whoever has the slot.
+  std::optional<Address> node;  ///< Goes there, wherever the slot is.
   std::optional<std::uint64_t> only_on;  ///< Must go through this connection, or not at all.
 };
 
@@ -58,7 +58,7 @@ struct Answer {
 
 class Client {
  public:
-  /// Connects to nobody yet. Throws std::invalid_argument, std::bad_alloc.
+  /// Connects to no node yet. Throws std::invalid_argument, std::bad_alloc.
   explicit Client(const ClusterOptions& options);
   /// Throws ClusterError, std::bad_alloc. The error's effect is that of the time since forget().
   std::vector<Answer> run(std::span<const Request> requests);

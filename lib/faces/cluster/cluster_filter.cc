@@ -85,7 +85,7 @@ constexpr std::size_t kPartsOfPrimary = 4;  // at least
 
 constexpr char kTaken[] = "the name is taken; choose another, or remove that filter first";
 
-// The name belongs to whoever sets its first field.
+// The name belongs to the client that sets its first field.
 void claim_name(Session& session) {
   Request request =
       session.about_all(encode_command({"HSETNX", session.name(), "format", kFormat}));
@@ -273,7 +273,7 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
   } else {
     const std::vector<std::string> parts = cluster::find_parts(session);
     if (parts.empty() && !found.exists) return false;
-    if (!found.exists) cluster::claim_name(session);  // so that nobody makes one meanwhile
+    if (!found.exists) cluster::claim_name(session);  // so that no other makes one
     cluster::unlink(session, parts);
   }
   session.run({"DEL", name});

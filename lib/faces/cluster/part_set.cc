@@ -32,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/faces/embed/fields.h"
 #include "lib/filters/file/replacement.h"
 #include "lib/filters/file/sources.h"
 #include "lib/filters/parallel/parallel_tasks.h"
@@ -39,13 +40,19 @@
 namespace nestline { inline namespace v0_3 { namespace cluster {
 namespace {
 
-constexpr std::array<unsigned char, 8> kMagic = {0x8e, 'N', 'C', 'L', 0x0d, 0x0a, 0x1a, 0x0a};
+constexpr std::uint64_t kMagic = 0x0a1a0a0d4c434e8e;  // 8e 'N' 'C' 'L' 0d 0a 1a 0a
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeadBytes = 64;
-constexpr std::size_t kChecksumAt = 56;
 
 using Head = std::array<std::byte, kHeadBytes>;
 using Number = std::array<std::byte, 8>;
+
+// What is between the version and the checksum.
+constexpr auto kHeadFields = [](auto& at, auto& head) {
+  at(12, 4, head.parts);
+  at(16, 8, head.seed, head.fpr, head.capacity, head.max_capacity);
+  at(48, 8, kNoBits);
+};
 
 Number bytes_of(std::uint64_t number) {
   Number bytes;
@@ -59,20 +66,16 @@ std::uint64_t record_checksum(std::uint64_t before, std::uint64_t part,
   put(std::span(numbers), 0, before);
   put(std::span(numbers), 8, part);
   put(std::span(numbers), 16, std::uint64_t{content.size()});
-  put(std::span(numbers), 24, checksum_bytes(content.data(), content.size()));
-  return checksum_bytes(numbers.data(), numbers.size());
+  put(std::span(numbers), 24, checksum(content));
+  return checksum(numbers);
 }
 
 Head encode_head(const Descriptor& descriptor) {
   Head head{};
-  std::memcpy(head.data(), kMagic.data(), kMagic.size());
+  put(std::span(head), 0, kMagic);
   put(std::span(head), 8, kVersion);
-  put(std::span(head), 12, descriptor.parts);
-  put(std::span(head), 16, descriptor.seed);
-  put(std::span(head), 24, std::bit_cast<std::uint64_t>(descriptor.fpr));
-  put(std::span(head), 32, descriptor.capacity);
-  put(std::span(head), 40, descriptor.max_capacity);
-  put(std::span(head), kChecksumAt, checksum_bytes(head.data(), kChecksumAt));
+  put_fields(head, kHeadFields, descriptor);
+  seal(head);
   return head;
 }
 
@@ -103,21 +106,14 @@ class Reader {
     Head head{};
     if (source_.size() < kHeadBytes) refuse("it is too short");
     source_.read(0, head);
-    if (std::memcmp(head.data(), kMagic.data(), kMagic.size()) != 0) {
-      refuse("it does not begin as one");
-    }
-    before_ = get<std::uint64_t>(head, kChecksumAt);
-    if (before_ != checksum_bytes(head.data(), kChecksumAt)) refuse("its head is damaged");
+    if (get<std::uint64_t>(head, 0) != kMagic) refuse("it does not begin as one");
+    if (!is_sealed(head)) refuse("its head is damaged");
+    before_ = seal_of(head);
     if (get<std::uint32_t>(head, 8) != kVersion) refuse("its version is not known here");
     Descriptor found;
-    found.parts = get<std::uint32_t>(head, 12);
-    found.seed = get<std::uint64_t>(head, 16);
-    found.fpr = std::bit_cast<double>(get<std::uint64_t>(head, 24));
-    found.capacity = get<std::uint64_t>(head, 32);
-    found.max_capacity = get<std::uint64_t>(head, 40);
-    const bool is_valid = found.parts != 0 && found.parts <= kMaxParts && found.capacity != 0 &&
-                          found.fpr >= redis::lowest_error(0) && found.fpr < 1 &&
-                          get<std::uint64_t>(head, 48) == 0;
+    const bool is_valid = get_fields(head, kHeadFields, found) && found.parts != 0 &&
+                          found.parts <= kMaxParts && found.capacity != 0 &&
+                          found.fpr >= redis::lowest_error(0) && found.fpr < 1;
     if (!is_valid) refuse("its head has a value that is out of bounds");
     at_ = kHeadBytes;
     return found;
@@ -203,7 +199,7 @@ void write_copy(const std::filesystem::path& path, const PartSet& parts) {
   replace_file(path, [&](const ByteSink& sink) {
     const Head head = encode_head(parts.descriptor());
     sink(head);
-    auto before = get<std::uint64_t>(head, kChecksumAt);
+    std::uint64_t before = seal_of(head);
     const auto write = [&](std::uint32_t part, std::span<const std::byte> content) {
       before = record_checksum(before, part, content);
       sink(bytes_of(content.size()));

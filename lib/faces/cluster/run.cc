@@ -212,7 +212,7 @@ void Client::finish(std::size_t number, const Node& node, Reply reply) {
   const bool is_redirected = reply.is_error("MOVED") || reply.is_error("ASK");
   const Request& request = request_of(number);
   const bool waits = is_put_off(reply, request.changes);
-  // A transaction that was refused watches nothing any more: whoever watched begins anew.
+  // A transaction that was refused watches nothing any more: its caller begins anew.
   if (request.only_on && request.replies > 1 && (waits || is_redirected)) {
     map_is_old_ = true;
     reply.text = kOtherConnection;

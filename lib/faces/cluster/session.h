@@ -25,7 +25,7 @@ class Session {
   using Commands = std::vector<std::vector<std::string>>;
   using Decide = std::function<Commands(const std::vector<Reply>& values)>;
 
-  /// Connects to nobody yet. Throws std::invalid_argument, std::bad_alloc.
+  /// Connects to no node yet. Throws std::invalid_argument, std::bad_alloc.
   Session(const ClusterOptions& options, std::string_view name);
   Client& client() noexcept { return client_; }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }

@@ -91,23 +91,38 @@ struct Build : State {
 
 // nestline_merge(filter)
 struct Merge : State {
-  std::optional<Filter> all;
+  std::shared_ptr<const Filter> last;
+  std::optional<Filter> all;  // with `last` in it; none: `last` is all there is
 
   static void update(const Rows& rows, idx_t /*columns*/) {
     const Strings filters(rows.chunk, 0);
-    for_each_run(filters, rows.count(), [&](idx_t first, idx_t end) {
-      const auto filter = opened(bytes_of(filters[first])).filter;
-      for (idx_t row = first; row < end; ++row) made_object_of<Merge>(rows.state(row)).add(*filter);
+    for_each_run(filters, rows.count(), [&](idx_t from, idx_t to) {
+      const auto next = opened(bytes_of(filters[from])).filter;
+      rows.for_each_group(
+          from, to, [&](idx_t, idx_t, auto state) { made_object_of<Merge>(state).add(next); });
     });
   }
-  void add(const Merge& other) {
-    if (other.all) add(*other.all);
+  void add(const std::shared_ptr<const Filter>& next) {
+    if (last != nullptr && last != next) unite_with(*next);
+    last = next;
   }
-  void add(const Filter& next) {
+  void add(const Merge& other) {
+    if (other.all) {
+      unite_with(*other.all);
+      last = other.last;
+    } else if (other.last != nullptr) {
+      add(other.last);
+    }
+  }
+  void unite_with(const Filter& next) {
+    if (!all && last != nullptr) all = last->snapshot();
     if (all) return unite(*all, next.snapshot());
     all = next.snapshot();
   }
-  std::optional<Filter> result() { return all ? std::optional(all->snapshot()) : std::nullopt; }
+  std::optional<Filter> result() {
+    if (last == nullptr) return std::nullopt;
+    return all ? all->snapshot() : last->snapshot();
+  }
 };
 
 // nestline_insert(filter, key) and nestline_erase(filter, key): a changed copy.

@@ -45,7 +45,7 @@ class Filters {
     Handle handle;
   };
 
-  enum class For { once, handle };  // whether the handle is given to somebody
+  enum class For { once, handle };  // whether the handle is given away
   // The filter in these bytes, or of this handle. Throws FormatError, std::bad_alloc, and
   // std::runtime_error for the handle of a filter that has gone. Safe in any thread. O(1), and
   // O(bytes) for the first time.

@@ -1,3 +1,4 @@
+// See arguments.h. What can run code of Python, such as __float__, is called by in_python().
 #include "lib/faces/python/arguments.h"
 
 #include <pybind11/numpy.h>

@@ -1,4 +1,6 @@
-// Arguments of Python that are not keys.
+// Arguments of Python that are not keys: numbers, texts that name a choice, paths, the options of
+// filters, and out=. pybind11 hands over objects as they are; these functions turn them into what
+// the library takes, so that each error names the argument. A bool is never taken for a number.
 #ifndef NESTLINE_LIB_FACES_PYTHON_ARGUMENTS_H_
 #define NESTLINE_LIB_FACES_PYTHON_ARGUMENTS_H_
 

@@ -1,4 +1,6 @@
 // What each file of classes adds to the module, in the order in which module.cc calls them.
+// The file of a class has its constructor, its own members and its __repr__. What several classes
+// have is in members.h and calls.h.
 #ifndef NESTLINE_LIB_FACES_PYTHON_BINDINGS_H_
 #define NESTLINE_LIB_FACES_PYTHON_BINDINGS_H_
 

@@ -1,7 +1,7 @@
-// Who uses an object of Python at the moment: batches run without the interpreter's lock, so a
-// second thread can come in. Counting is done with the lock held, so it needs no atomics. A call
-// that breaks the rule "one changes, or many look" is a RuntimeError at once: to wait would hide
-// that the program needs a ConcurrentFilter.
+// Which threads use an object of Python at the moment: batches run without the interpreter's lock,
+// so a second thread can come in. Counting is done with the lock held, so it needs no atomics. A
+// call that breaks the rule "one changes, or many look" is a RuntimeError at once: to wait would
+// hide that the program needs a ConcurrentFilter.
 #ifndef NESTLINE_LIB_FACES_PYTHON_BUSY_H_
 #define NESTLINE_LIB_FACES_PYTHON_BUSY_H_
 

@@ -1,4 +1,6 @@
-// The classes ClusterFilter and ClusterCopy. Every call waits for servers, so all release the lock.
+// The classes ClusterFilter and ClusterCopy. Every call waits for servers, so all release the lock,
+// and lookups of a ClusterFilter are alone() as changes are: they use its connections. The file is
+// compiled only where the client of clusters is built (NESTLINE_PYTHON_CLUSTER).
 #include "nestline/cluster.h"
 
 #include <pybind11/stl.h>

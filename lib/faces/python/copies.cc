@@ -1,4 +1,6 @@
-// Attributes of objects, by the modules copy and copyreg.
+// Attributes of objects, by the modules copy and copyreg: what a subclass of a user's adds to an
+// object goes into its state as well. It uses what pybind11 keeps in its namespace `detail`, so
+// look here first when a new pybind11 does not compile.
 #include "lib/faces/python/copies.h"
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 namespace nestline { inline namespace v0_3 { namespace python {
 namespace {
 
-// Nobody has an object of a module's class before it is loaded. `kept` is the class, for ever.
+// There is no object of a module's class before the module is loaded. `kept`: the class, for ever.
 bool is_of(PyObject* object, PyObject*& kept, const char* module, const char* name) {
   if (kept == nullptr) {
     PyObject* const loaded = PyDict_GetItemString(PyImport_GetModuleDict(), module);

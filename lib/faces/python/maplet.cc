@@ -1,4 +1,5 @@
-// The class Maplet: keys that carry values.
+// The class Maplet: keys that carry values. It has no batch form of replace and erase, as the
+// library has none. A maplet is for many threads, so calls are shared() and never alone().
 #include "nestline/maplet.h"
 
 #include <pybind11/stl.h>

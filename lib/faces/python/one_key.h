@@ -1,4 +1,6 @@
-// One key, as Python has it: an int, a str, bytes or the like, or a Hash.
+// One key, as Python has it: an int, a str, bytes or the like, or a Hash. And what tells one key
+// from many, which key_batch.h reads. A OneKey refers to the memory of its object and keeps it; it
+// is made and destroyed with the interpreter's lock held.
 #ifndef NESTLINE_LIB_FACES_PYTHON_ONE_KEY_H_
 #define NESTLINE_LIB_FACES_PYTHON_ONE_KEY_H_
 

@@ -1,3 +1,5 @@
+// Reads pybind11's own record of each function (detail::function_record), and puts checked_call in
+// front of pybind11's entry. So look here too when a new pybind11 does not compile.
 #include "lib/faces/python/signatures.h"
 
 #include <algorithm>

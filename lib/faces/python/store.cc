@@ -160,15 +160,15 @@ void for_each(PyStore& held, const py::function& with) {
 py::object stats_of(PyStore& held) {
   const StoreStats stats = held.shared()->stats();
   using namespace py::literals;
-  const py::dict figures(
-      "records"_a = stats.records, "live_bytes"_a = stats.live_bytes,
-      "dead_bytes"_a = stats.dead_bytes, "segments"_a = stats.segments,
-      "index_bytes"_a = stats.index_bytes, "index_slots"_a = stats.index_slots,
-      "overflow_keys"_a = stats.overflow_keys, "reads"_a = stats.reads,
-      "false_reads"_a = stats.false_reads, "lookups"_a = stats.lookups, "found"_a = stats.found,
-      "syncs"_a = stats.syncs, "replayed_records"_a = stats.replayed_records,
-      "cut_bytes"_a = stats.cut_bytes, "cut_records"_a = stats.cut_records,
-      "back_end"_a = stats.back_end, "background_error"_a = stats.background_error);
+  const py::dict figures("records"_a = stats.records, "live_bytes"_a = stats.live_bytes,
+                         "dead_bytes"_a = stats.dead_bytes, "segments"_a = stats.segments,
+                         "index_bytes"_a = stats.index_bytes, "index_slots"_a = stats.index_slots,
+                         "overflow_keys"_a = stats.overflow_keys, "reads"_a = stats.reads,
+                         "false_reads"_a = stats.false_reads, "lookups"_a = stats.lookups,
+                         "found"_a = stats.found, "syncs"_a = stats.syncs,
+                         "replayed_records"_a = stats.replayed_records,
+                         "cut_bytes"_a = stats.cut_bytes, "cut_records"_a = stats.cut_records,
+                         "background_error"_a = stats.background_error);
   return py::module_::import("nestline._renamed").attr("Stats")(figures);
 }
 

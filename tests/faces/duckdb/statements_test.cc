@@ -207,6 +207,26 @@ TEST_F(DuckdbTest, InsertAndEraseGiveChangedCopies) {
   EXPECT_EQ(sql.number("SELECT nestline_info(b).keys FROM f"), 500);
 }
 
+TEST_F(DuckdbTest, AFilterInManyRowsIsMergedOnce) {
+  const std::string day = "(SELECT nestline_build(i, 0.001, 5000) AS f FROM range(1000) r(i)), ";
+  for (const std::string filter : {"f", "nestline_open(f)"}) {
+    const std::string merged = "SELECT nestline_info(nestline_merge(" + filter + ")).";
+    EXPECT_EQ(sql.number(merged + "keys FROM " + day + "range(5000)"), 1000) << filter;
+    EXPECT_EQ(sql.number(merged + "bytes FROM " + day + "range(5000)"),
+              sql.number("SELECT nestline_info(f).bytes FROM " + day + "range(1)"));
+  }
+  EXPECT_EQ(sql.number("SELECT min(keys) + max(keys) FROM (SELECT nestline_info(nestline_merge(f))"
+                       ".keys AS keys FROM " +
+                       day + "range(5000) s(j) GROUP BY j % 10)"),
+            2000);
+  const std::string days =
+      "(SELECT g, nestline_build(i + 1000 * g, 0.001, 5000) AS f FROM range(1000) r(i), range(3) "
+      "s(g) GROUP BY g)";
+  EXPECT_EQ(sql.number("SELECT nestline_info(nestline_merge(f ORDER BY g)).keys FROM " + days +
+                       ", range(100)"),
+            3000);
+}
+
 TEST_F(DuckdbTest, FilesAreThoseOfCpp) {
   const nestline::test::TempFolder folder;
   const std::string path = (folder / "f.nest").string();

@@ -1,4 +1,6 @@
 // What the commands of nestline cluster share: connection options, password, wording of errors.
+// Each is a table (io/command.h) that in_cluster() completes. A password is never an argument, and
+// main.cc overwrites that of a URL before anything is connected.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

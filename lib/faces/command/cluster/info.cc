@@ -1,4 +1,5 @@
-// nestline cluster info. The names in the JSON object are part of the interface: they never change.
+// nestline cluster info: figures by server, and with --each by part, by requests to all of them at
+// once. The names in the JSON object are part of the interface: they never change.
 #include <cinttypes>
 #include <cstdint>
 #include <map>

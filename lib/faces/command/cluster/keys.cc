@@ -1,4 +1,6 @@
-// nestline cluster add, query and remove: each batch of lines to all servers at once.
+// nestline cluster add, query and remove: each batch of lines to all servers at once. A batch is
+// what a read of the input gives (io/line_reader.h), so output keeps pace with input. A change that
+// fails is not repeated, since it may have been made; the message says how many lines came before.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

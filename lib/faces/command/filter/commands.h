@@ -1,4 +1,6 @@
-// What the commands about filters in files share. Each is a table beside what it does.
+// What the commands about filters in files share. Each is a table (io/command.h) beside what it
+// does. They load a whole filter, or map it to look up, and replace a file in one step. Commands
+// that change a file lock it (io/file_lock.h).
 #ifndef NESTLINE_LIB_FACES_COMMAND_FILTER_COMMANDS_H_
 #define NESTLINE_LIB_FACES_COMMAND_FILTER_COMMANDS_H_
 

@@ -1,4 +1,5 @@
-// An input that is read as bytes: a file, or standard input when it is called -.
+// An input that is read as bytes: a file, or standard input when it is called -. Large reads go
+// past the buffer, which is only made for small ones. Lines are the matter of line_reader.h.
 #ifndef NESTLINE_LIB_FACES_COMMAND_IO_INPUT_FILE_H_
 #define NESTLINE_LIB_FACES_COMMAND_IO_INPUT_FILE_H_
 

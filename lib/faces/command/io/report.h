@@ -1,4 +1,5 @@
-// What commands report: for programs as JSON, for people as text.
+// What commands report: for programs as JSON, for people as text. A command fills one Report, with
+// a key for JSON and a name for the table, and prints one of the two. The keys never change.
 #ifndef NESTLINE_LIB_FACES_COMMAND_IO_REPORT_H_
 #define NESTLINE_LIB_FACES_COMMAND_IO_REPORT_H_
 

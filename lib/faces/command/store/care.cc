@@ -106,7 +106,6 @@ int run(const StoreShow& show) {
   report.add("replayed_records", "records read by opening", stats.replayed_records);
   report.add("cut_bytes", "torn bytes at the end", stats.cut_bytes);
   report.add("cut_records", "changes there that read well", stats.cut_records);
-  report.add("back_end", "cold reads go through", stats.back_end, stats.back_end);
   report.advice(advice_on(stats));
   print(report.text(show.json));
   return kExitYes;

@@ -1,4 +1,6 @@
-// nestline store dump, list and mget: records and names as text.
+// nestline store dump, list and mget: records and names as text, in the forms of record_text.h.
+// What was printed before a damaged record stays printed. mget looks up a batch of keys at once,
+// since the library reads their records side by side.
 #include <algorithm>
 #include <array>
 #include <cstddef>

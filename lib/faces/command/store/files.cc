@@ -1,4 +1,5 @@
-// nestline store import and export: files in a store, byte for byte.
+// nestline store import and export: files in a store, byte for byte, by nestline/store_files.h. An
+// export to a file replaces it in one step, so a file without its end never has the name.
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -1,5 +1,5 @@
 // nestline store put, get, has and del. A value from standard input is read before the store is
-// opened, so that nobody is locked out meanwhile.
+// opened, so that no other program is locked out meanwhile.
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,6 @@
 // What the commands of nestline store share: opening, ending, options, and the wording of errors.
+// Each is a table (io/command.h) that in_store() completes. Errors of the library name their file
+// already; here they get advice, such as which command makes a store.
 #include <cstdint>
 #include <filesystem>
 #include <functional>

@@ -1,4 +1,6 @@
-// What nestline uniq has seen, and the file that keeps it (bytes: docs/FORMAT.md).
+// What nestline uniq has seen, and the file that keeps it (bytes: docs/FORMAT.md). A LineSet is a
+// set that counts lines (seen_lines.h) or one that forgets by the clock (seen_recently.h). A loaded
+// state has the options of the first run; uniq.cc compares those that are given again.
 #ifndef NESTLINE_LIB_FACES_COMMAND_UNIQ_STATE_H_
 #define NESTLINE_LIB_FACES_COMMAND_UNIQ_STATE_H_
 

@@ -1,4 +1,6 @@
-// A way to end a wait for input: the waiting thread polls this pipe beside its input.
+// A way to end a wait for input: the waiting thread polls this pipe beside its input. Another
+// thread, or a handler of a signal, writes a byte to it. So an endless input ends, and its state is
+// saved.
 #ifndef NESTLINE_LIB_FACES_COMMAND_UNIQ_WAKE_PIPE_H_
 #define NESTLINE_LIB_FACES_COMMAND_UNIQ_WAKE_PIPE_H_
 
@@ -13,7 +15,7 @@ class WakePipe {
 
   /// From now on the descriptor is readable. Any thread may call it.
   void wake() noexcept;
-  /// What to poll. Nobody reads from it.
+  /// What to poll. It is never read from.
   [[nodiscard]] int descriptor() const noexcept { return ends_[0]; }
 
   /// Makes the first SIGINT, SIGTERM or SIGHUP call wake(); a second one has its usual effect.

@@ -15,6 +15,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/faces/embed/fields.h"
+
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 
@@ -27,6 +29,11 @@ constexpr std::uint64_t kMinSampledSlots = 4;
 constexpr std::uint64_t kOtherHash = 0x5bd1e995;
 // More than any machine has memory for; sums of a few of these do not overflow.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 60;
+
+constexpr auto kHeaderFields = [](auto& at, auto& header) {
+  at(0, 8, header.items, header.buckets, header.deletes, header.tables);
+  at(32, 2, header.bucket_size, header.max_iterations, header.expansion);
+};
 
 // The first `count` bytes, at most 8, as a little-endian number.
 std::uint64_t read(std::string_view bytes, std::size_t count) {
@@ -99,16 +106,11 @@ bool is_valid(const RedisBloomHeader& header) noexcept {
 }
 
 std::optional<RedisBloomHeader> parse_header(std::span<const std::byte> bytes) noexcept {
-  if (bytes.size() != kRedisBloomHeaderBytes) return std::nullopt;
   RedisBloomHeader header;
-  header.items = get<std::uint64_t>(bytes, 0);
-  header.buckets = get<std::uint64_t>(bytes, 8);
-  header.deletes = get<std::uint64_t>(bytes, 16);
-  header.tables = get<std::uint64_t>(bytes, 24);
-  header.bucket_size = get<std::uint16_t>(bytes, 32);
-  header.max_iterations = get<std::uint16_t>(bytes, 34);
-  header.expansion = get<std::uint16_t>(bytes, 36);
-  if (header.expansion > 32768) return std::nullopt;
+  if (bytes.size() != kRedisBloomHeaderBytes || !get_fields(bytes, kHeaderFields, header) ||
+      header.expansion > 32768) {
+    return std::nullopt;
+  }
   if (header.expansion != 0) header.expansion = std::bit_ceil(header.expansion);
   return is_valid(header) ? std::optional(header) : std::nullopt;
 }
@@ -116,13 +118,7 @@ std::optional<RedisBloomHeader> parse_header(std::span<const std::byte> bytes) n
 std::array<std::byte, kRedisBloomHeaderBytes> write_header(
     const RedisBloomHeader& header) noexcept {
   std::array<std::byte, kRedisBloomHeaderBytes> bytes{};
-  put(bytes, 0, header.items);
-  put(bytes, 8, header.buckets);
-  put(bytes, 16, header.deletes);
-  put(bytes, 24, header.tables);
-  put(bytes, 32, header.bucket_size);
-  put(bytes, 34, header.max_iterations);
-  put(bytes, 36, header.expansion);
+  put_fields(bytes, kHeaderFields, header);
   return bytes;
 }
 

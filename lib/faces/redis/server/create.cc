@@ -42,7 +42,7 @@ std::array<char, 32> digits(Number number) {
   return bytes;
 }
 
-// Who makes filters in this way.
+// The server that makes filters in this way.
 enum class Maker { nestline, redisbloom };
 
 void replicate_reserve(const Call& call, const Settings& settings, Maker maker) {

@@ -27,7 +27,7 @@ constexpr std::int64_t kPartOfArrears = 16;
 // The ticks in which everything dies.
 constexpr std::int64_t kAllTicks = WindowedValue::kLife + 1;
 
-// A name in memory of the server. Nobody else holds it, so any thread may free it.
+// A name in memory of the server. It has one holder, so any thread may free it.
 struct Name {
   explicit Name(std::string_view key) : string(api.CreateString(nullptr, key.data(), key.size())) {}
   Name& operator=(Name&&) = delete;

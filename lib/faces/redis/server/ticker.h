@@ -13,7 +13,7 @@
 // sweep stands decides which marks an insert leaves (lib/engine/place/aging.h). In a value in which
 // nothing is alive, and that is swept, time stands; an addition begins the tick anew.
 //
-// While the server runs the steady clock counts, so nobody who sets the clock changes lives. The
+// While the server runs the steady clock counts, so a clock that is set changes no lives. The
 // server's timers are due by the wall clock; its cron makes up for one that is late.
 //
 // When a value was loaded, how long its tick has been going on follows from the wall clock and

@@ -12,14 +12,15 @@
 #include <utility>
 #include <vector>
 
+#include "lib/faces/embed/fields.h"
+
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 
-constexpr std::array<std::uint8_t, 8> kMagic = {0x8e, 'N', 'C', 'F', '\r', '\n', 0x1a, '\n'};
+constexpr std::uint64_t kMagic = 0x0a1a0a0d46434e8e;  // 8e 'N' 'C' 'F' 0d 0a 1a 0a
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kGenerationsAt = 128;
 constexpr std::size_t kGenerationBytes = 32;
-constexpr std::size_t kChecksumBytes = 8;
 constexpr std::uint32_t kPieceMagic = 0x7046434e;
 constexpr std::size_t kPieceHeadBytes = 32;
 constexpr std::size_t kEntryBytes = 24;
@@ -37,35 +38,29 @@ constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 29;  // so that no sum
 constexpr std::uint64_t kHashZero = std::uint64_t{255} << 56;
 using Bytes = std::span<const std::byte>;
 
-void seal(std::vector<std::byte>& bytes) {
-  const std::size_t covered = bytes.size() - kChecksumBytes;
-  put(bytes, covered, checksum(std::span(bytes).first(covered)));
-}
-
-bool is_sealed(Bytes bytes) {
-  const std::size_t covered = bytes.size() - kChecksumBytes;
-  return get<std::uint64_t>(bytes, covered) == checksum(bytes.first(covered));
-}
-
-void put_generation(std::span<std::byte> bytes, const ImageSubFilter& sub_filter) {
-  const GenerationShape& shape = sub_filter.shape;
-  put(bytes, 0, static_cast<std::uint8_t>(shape.bits));
-  put(bytes, 1, static_cast<std::uint8_t>(shape.growth));
-  put(bytes, 2, static_cast<std::uint8_t>(shape.most_growth));
-  put(bytes, 4, shape.number);
-  put(bytes, 8, shape.base_blocks);
-  put(bytes, 16, shape.capacity);
-  put(bytes, 24, sub_filter.keys);
-}
-
-std::optional<ImageSubFilter> get_generation(Bytes bytes) {
-  const auto byte = [&](std::size_t at) { return get<std::uint8_t>(bytes, at); };
-  const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes, at); };
-  const ImageSubFilter sub_filter = {
-      {byte(0), byte(1), byte(2), number(8), number(16), get<std::uint32_t>(bytes, 4)}, number(24)};
-  if (byte(3) != 0 || !is_valid(sub_filter.shape, sub_filter.keys)) return std::nullopt;
-  return sub_filter;
-}
+// All but the number of sub_filters and the header of RedisBloom.
+constexpr auto kHeadFields = [](auto& at, auto& head) {
+  auto& settings = head.settings;
+  at(0, 8, kMagic);
+  at(8, 4, kVersion);
+  at(16, 8, settings.capacity, settings.error);
+  at(32, 2, settings.bucket_size, settings.max_iterations, settings.expansion, settings.all_widths);
+  at(40, 8, settings.seed, head.deletes, head.items, head.ledger_entries, head.ledger_cursor);
+  at(118, 2, kNoBits);
+  at(120, 8, head.awaited_items);
+};
+constexpr auto kSubFilterFields = [](auto& at, auto& sub_filter) {
+  auto& shape = sub_filter.shape;
+  at(0, 1, shape.bits, shape.growth, shape.most_growth);
+  at(3, 1, kNoBits);
+  at(4, 4, shape.number);
+  at(8, 8, shape.base_blocks, shape.capacity, sub_filter.keys);
+};
+constexpr auto kPlaceFields = [](auto& at, auto& place) {
+  at(0, 4, kPieceMagic);
+  at(4, 4, place.kind);
+  at(8, 8, place.index, place.offset, place.area_bytes);
+};
 
 // Whether a value can have these settings. A value from RedisBloom's tables may have any capacity.
 bool are_valid(const Settings& settings) {
@@ -169,57 +164,32 @@ std::uint64_t Areas::iterator_after(const PiecePlace& place) const {
 
 std::vector<std::byte> encode_head(const ImageHead& head) {
   std::vector<std::byte> bytes(kGenerationsAt + kGenerationBytes * head.sub_filters.size() +
-                               kChecksumBytes);
-  const Settings& settings = head.settings;
-  std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
-  put(bytes, 8, kVersion);
+                               kSealBytes);
+  put_fields(bytes, kHeadFields, head);
   put(bytes, 12, static_cast<std::uint32_t>(head.sub_filters.size()));
-  put(bytes, 16, settings.capacity);
-  put(bytes, 24, std::bit_cast<std::uint64_t>(settings.error));
-  put(bytes, 32, settings.bucket_size);
-  put(bytes, 34, settings.max_iterations);
-  put(bytes, 36, settings.expansion);
-  put(bytes, 38, static_cast<std::uint16_t>(settings.all_widths));
-  put(bytes, 40, settings.seed);
-  put(bytes, 48, head.deletes);
-  put(bytes, 56, head.items);
-  put(bytes, 64, head.ledger_entries);
-  put(bytes, 72, head.ledger_cursor);
-  put(bytes, 120, head.awaited_items);
   if (head.redisbloom.tables != 0) {
     const auto header = write_header(head.redisbloom);
     std::ranges::copy(header, bytes.begin() + 80);
   }
   for (std::size_t i = 0; i < head.sub_filters.size(); ++i) {
-    put_generation(std::span(bytes).subspan(kGenerationsAt + kGenerationBytes * i),
-                   head.sub_filters[i]);
+    put_fields(std::span(bytes).subspan(kGenerationsAt + kGenerationBytes * i), kSubFilterFields,
+               head.sub_filters[i]);
   }
   seal(bytes);
   return bytes;
 }
 
 std::optional<ImageHead> decode_head(Bytes bytes) {
-  if (bytes.size() < kGenerationsAt + kChecksumBytes || !is_sealed(bytes) ||
-      std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0 ||
-      get<std::uint32_t>(bytes, 8) != kVersion) {
+  ImageHead head;
+  if (bytes.size() < kGenerationsAt + kSealBytes || !is_sealed(bytes) ||
+      !get_fields(bytes, kHeadFields, head)) {
     return std::nullopt;
   }
   const std::size_t count = get<std::uint32_t>(bytes, 12);
-  const std::size_t room = bytes.size() - kGenerationsAt - kChecksumBytes;
-  if (count > 65535 || room != count * kGenerationBytes) return std::nullopt;
-  ImageHead head;
-  const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes, at); };
-  const auto small = [&](std::size_t at) { return get<std::uint16_t>(bytes, at); };
-  head.settings = {
-      number(16),    std::bit_cast<double>(number(24)), small(32), small(34), small(36), number(40),
-      small(38) == 1};
-  head.deletes = number(48);
-  head.items = number(56);
-  head.ledger_entries = number(64);
-  head.ledger_cursor = number(72);
-  head.awaited_items = number(120);
-  if (!are_valid(head.settings) || head.ledger_entries > kMaxEntries || head.items > kMaxItems ||
-      head.awaited_items > kMaxItems || small(38) > 1 || !is_zero(bytes.subspan(118, 2))) {
+  const std::size_t room = bytes.size() - kGenerationsAt - kSealBytes;
+  if (count > 65535 || room != count * kGenerationBytes || !are_valid(head.settings) ||
+      head.ledger_entries > kMaxEntries || head.items > kMaxItems ||
+      head.awaited_items > kMaxItems) {
     return std::nullopt;
   }
   if (const Bytes header = bytes.subspan(80, kRedisBloomHeaderBytes); !is_zero(header)) {
@@ -228,37 +198,32 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
     head.redisbloom = *parsed;
   }
   for (std::size_t i = 0; i < count; ++i) {
-    const auto sub_filter = get_generation(bytes.subspan(kGenerationsAt + kGenerationBytes * i));
-    if (!sub_filter) return std::nullopt;
-    if (needs_all_widths(sub_filter->shape.bits) && !head.settings.all_widths) return std::nullopt;
-    head.sub_filters.push_back(*sub_filter);
+    const Bytes own = bytes.subspan(kGenerationsAt + kGenerationBytes * i);
+    const auto& [shape, keys] = head.sub_filters.emplace_back();
+    if (!get_fields(own, kSubFilterFields, head.sub_filters.back()) || !is_valid(shape, keys) ||
+        (needs_all_widths(shape.bits) && !head.settings.all_widths)) {
+      return std::nullopt;
+    }
   }
   if (!is_sound(head)) return std::nullopt;
   return head;
 }
 
 std::vector<std::byte> encode_piece(const PiecePlace& place, Bytes content) {
-  std::vector<std::byte> piece(kPieceHeadBytes + content.size() + kChecksumBytes);
-  put(piece, 0, kPieceMagic);
-  put(piece, 4, static_cast<std::uint32_t>(place.kind));
-  put(piece, 8, place.index);
-  put(piece, 16, place.offset);
-  put(piece, 24, place.area_bytes);
+  std::vector<std::byte> piece(kPieceHeadBytes + content.size() + kSealBytes);
+  put_fields(piece, kPlaceFields, place);
   std::ranges::copy(content, piece.begin() + kPieceHeadBytes);
   seal(piece);
   return piece;
 }
 
 std::optional<Piece> decode_piece(Bytes bytes) noexcept {
-  if (bytes.size() < kPieceHeadBytes + kChecksumBytes || !is_sealed(bytes) ||
-      get<std::uint32_t>(bytes, 0) != kPieceMagic) {
+  PiecePlace place{};
+  if (bytes.size() < kPieceHeadBytes + kSealBytes || !is_sealed(bytes) ||
+      !get_fields(bytes, kPlaceFields, place)) {
     return std::nullopt;
   }
-  const PiecePlace place{static_cast<AreaKind>(get<std::uint32_t>(bytes, 4)),
-                         get<std::uint64_t>(bytes, 8), get<std::uint64_t>(bytes, 16),
-                         get<std::uint64_t>(bytes, 24)};
-  const Bytes content =
-      bytes.subspan(kPieceHeadBytes, bytes.size() - kPieceHeadBytes - kChecksumBytes);
+  const Bytes content = bytes.subspan(kPieceHeadBytes, bytes.size() - kPieceHeadBytes - kSealBytes);
   if (place.kind != AreaKind::ledger && content.size() != place.content_bytes()) {
     return std::nullopt;
   }

@@ -92,7 +92,7 @@ class Ledger {
     std::int64_t copies = 0;       ///< n; not 0 but for prepare.
     std::uint64_t redisbloom = 0;  ///< See redisbloom_hash.
     bool has_redisbloom = false;
-    /// Two sub_filters that showed the item when somebody looked last: a hint, in no image.
+    /// Two sub_filters that showed the item at the last look: a hint, in no image.
     mutable std::array<std::uint8_t, 2> seen_in = {};
 
     /// The item's MurmurHash64A; none if its copies cannot be in RedisBloom's tables.

@@ -247,7 +247,7 @@ std::size_t CuckooValue::memory_bytes() const noexcept {
   return bytes;
 }
 
-// Not memory_bytes: vectors' reserves differ in a copy, and whoever replays must decide alike.
+// Not memory_bytes: vectors' reserves differ in a copy, and replicas must decide alike.
 std::uint64_t CuckooValue::block_bytes() const noexcept {
   std::uint64_t bytes = 0;
   for (const SubFilter& sub_filter : sub_filters_) bytes += sub_filter.block_bytes();

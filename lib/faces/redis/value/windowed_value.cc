@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "lib/faces/embed/fields.h"
+
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 
@@ -36,11 +38,21 @@ void check_lengths(std::size_t keys, std::size_t results) {
   if (keys != results) throw std::invalid_argument("there must be one result for each item");
 }
 
-constexpr std::array<std::uint8_t, 8> kWindowMagic = {0x8e, 'N', 'C', 'W', '\r', '\n', 0x1a, '\n'};
+constexpr std::uint64_t kWindowMagic = 0x0a1a0a0d57434e8e;  // 8e 'N' 'C' 'W' 0d 0a 1a 0a
 constexpr std::uint32_t kWindowVersion = 1;
 constexpr std::size_t kWindowHeadBytes = 120;
-constexpr std::size_t kHeadChecksumAt = 112;
 using Bytes = std::span<const std::byte>;
+
+// All but byte 12, the width.
+constexpr auto kWindowFields = [](auto& at, auto& head) {
+  auto& shape = head.shape;
+  at(0, 8, kWindowMagic);
+  at(8, 4, kWindowVersion);
+  at(13, 1, shape.life);
+  at(14, 2, kNoBits);
+  at(16, 8, shape.capacity, head.error, shape.seed, shape.geometry.base_blocks, head.window,
+     shape.tick, head.time, shape.exchanged, shape.swept, shape.waiting, head.items, head.loaded);
+};
 
 PiecePlace place_of(const Shape& shape, std::uint64_t number) {
   return {AreaKind::blocks, 0, number * kPieceBytes, shape.stored_bytes()};
@@ -48,24 +60,9 @@ PiecePlace place_of(const Shape& shape, std::uint64_t number) {
 
 std::vector<std::byte> encode(const WindowedHead& head) {
   std::vector<std::byte> bytes(kWindowHeadBytes);
-  const Shape& shape = head.shape;
-  std::memcpy(bytes.data(), kWindowMagic.data(), kWindowMagic.size());
-  put(bytes, 8, kWindowVersion);
-  put(bytes, 12, static_cast<std::uint8_t>(fingerprint_bits(shape.bits)));
-  put(bytes, 13, static_cast<std::uint8_t>(shape.life));
-  put(bytes, 16, shape.capacity);
-  put(bytes, 24, std::bit_cast<std::uint64_t>(head.error));
-  put(bytes, 32, shape.seed);
-  put(bytes, 40, shape.geometry.base_blocks);
-  put(bytes, 48, head.window);
-  put(bytes, 56, shape.tick);
-  put(bytes, 64, head.time);
-  put(bytes, 72, shape.exchanged);
-  put(bytes, 80, shape.swept);
-  put(bytes, 88, shape.waiting);
-  put(bytes, 96, head.items);
-  put(bytes, 104, head.loaded);
-  put(bytes, kHeadChecksumAt, checksum(std::span(bytes).first(kHeadChecksumAt)));
+  put_fields(bytes, kWindowFields, head);
+  put(bytes, 12, static_cast<std::uint8_t>(fingerprint_bits(head.shape.bits)));
+  seal(bytes);
   return bytes;
 }
 
@@ -199,33 +196,17 @@ std::unique_ptr<WindowedValue> WindowedValue::copy() const {
 }
 
 bool WindowedValue::is_head(Bytes bytes) noexcept {
-  return bytes.size() >= kWindowMagic.size() &&
-         std::memcmp(bytes.data(), kWindowMagic.data(), kWindowMagic.size()) == 0;
+  return bytes.size() >= sizeof kWindowMagic && get<std::uint64_t>(bytes, 0) == kWindowMagic;
 }
 
 std::optional<WindowedHead> WindowedValue::decode_head(Bytes bytes) {
-  if (bytes.size() != kWindowHeadBytes || !is_head(bytes) ||
-      get<std::uint64_t>(bytes, kHeadChecksumAt) != checksum(bytes.first(kHeadChecksumAt)) ||
-      get<std::uint32_t>(bytes, 8) != kWindowVersion || get<std::uint16_t>(bytes, 14) != 0 ||
-      get<std::uint32_t>(bytes, 92) != 0) {
+  WindowedHead head;
+  if (bytes.size() != kWindowHeadBytes || !is_sealed(bytes) ||
+      !get_fields(bytes, kWindowFields, head)) {
     return std::nullopt;
   }
-  WindowedHead head;
   Shape& shape = head.shape;
   shape.bits = expiring_layout(get<std::uint8_t>(bytes, 12));
-  shape.life = get<std::uint8_t>(bytes, 13);
-  shape.capacity = get<std::uint64_t>(bytes, 16);
-  head.error = std::bit_cast<double>(get<std::uint64_t>(bytes, 24));
-  shape.seed = get<std::uint64_t>(bytes, 32);
-  shape.geometry.base_blocks = get<std::uint64_t>(bytes, 40);
-  head.window = get<std::uint64_t>(bytes, 48);
-  shape.tick = get<std::uint64_t>(bytes, 56);
-  head.time = get<std::uint64_t>(bytes, 64);
-  shape.exchanged = get<std::uint64_t>(bytes, 72);
-  shape.swept = get<std::uint64_t>(bytes, 80);
-  shape.waiting = get<std::uint32_t>(bytes, 88);
-  head.items = get<std::uint64_t>(bytes, 96);
-  head.loaded = get<std::uint64_t>(bytes, 104);
   const bool is_sound =
       head.error >= 0 && head.error < 1 && head.window >= 1 && head.window <= kMaxWindow &&
       shape.life == kLife && shape.tick <= kMaxTick && head.time <= kMaxTime &&

@@ -5,7 +5,7 @@
 // it on. Beside the tick it has two times. `time` is the wall clock's when the tick began, in
 // milliseconds since 1970, or a later one that delay() has set; it is part of the image, so that
 // the time between saving and loading counts. `begun` is the steady clock's of this process, not
-// part of the image; whoever moves time on keeps it (lib/faces/redis/server/ticker.h). Nor is a set
+// part of the image; what moves time on keeps it (lib/faces/redis/server/ticker.h). Nor is a set
 // of the ticks in which something may die: an addition puts one in, and the tick that comes takes
 // it out. So a tick that is not in it changes no answer. A loaded value that is not empty has all.
 //
@@ -145,7 +145,7 @@ class WindowedValue {
   [[nodiscard]] bool is_complete() const noexcept { return !awaited_; }
   /// XXH3 of the image: equal values have equal digests. O(memory). Throws std::bad_alloc.
   [[nodiscard]] std::uint64_t digest() const;
-  // Kept by whoever moves time on.
+  // Kept by what moves time on.
   /// When the tick began by the steady clock, in microseconds; none: not known in this process.
   std::optional<std::int64_t> begun;
   /// Ticks that passed before that, while the value was elsewhere.
