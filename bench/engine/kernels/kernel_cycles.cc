@@ -74,8 +74,8 @@ void lookups(benchmark::State& state, int bits, std::size_t bytes) {
   for (auto _ : state) {
     located.time(absent.size(), [&] {
       for (std::size_t at = 0; at < absent.size(); at += kMaxLocated) {
-        inside.kernels->lookups().locate_batch(inside.view, absent.data() + at, kMaxLocated,
-                                               InputKind::integers, places.data());
+        inside.engine->lookups.locate(
+            inside.view, {absent.data() + at, kMaxLocated, InputKind::integers}, places.data());
         benchmark::DoNotOptimize(places);
       }
     });
