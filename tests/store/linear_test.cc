@@ -1,13 +1,13 @@
 // put, insert, get, contains, erase and write are linearizable: short histories of few threads and
-// keys, checked by tests/filters/concurrent/order_search.h, beside compaction, checkpoints and
+// keys, played and checked by tests/support/histories.h, beside compaction, checkpoints and
 // growth.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <random>
 #include <span>
@@ -18,17 +18,16 @@
 #include <vector>
 
 #include "nestline/store.h"
-#include "tests/filters/concurrent/order_search.h"
+#include "tests/support/histories.h"
 #include "tests/support/temp_folder.h"
 
 namespace nestline::test { namespace {
 
 constexpr std::size_t kKeys = 4;
-constexpr std::size_t kThreads = 3;
 constexpr std::size_t kSteps = 6;  // of a thread
 
-enum class StoreCall : std::uint8_t { put, insert, erase, write, get, contains, get_many };
-constexpr std::array kNames = {"put", "insert", "erase", "write", "get", "contains", "get_many"};
+enum class StoreCall : std::uint8_t { put, insert, write, erase, get, contains, get_many };
+constexpr std::array kNames = {"put", "insert", "write", "erase", "get", "contains", "get_many"};
 
 struct StoreOperation {
   StoreCall call = StoreCall::put;
@@ -70,14 +69,10 @@ std::optional<Values> after(const StoreOperation& operation, Values values) {
   return std::nullopt;
 }
 
-std::string to_string(const std::vector<StoreOperation>& operations) {
+std::string to_string(const StoreOperation& one) {
   std::ostringstream out;
-  for (const StoreOperation& operation : operations) {
-    out << "thread " << unsigned{operation.thread} << " [" << operation.start << ", "
-        << operation.end << "] " << kNames[static_cast<std::size_t>(operation.call)] << "(k"
-        << unsigned{operation.key} << ", " << unsigned{operation.value}
-        << ") = " << unsigned{operation.answer} << "\n";
-  }
+  out << kNames[static_cast<std::size_t>(one.call)] << "(k" << unsigned{one.key} << ", "
+      << unsigned{one.value} << ") = " << unsigned{one.answer};
   return out.str();
 }
 
@@ -88,59 +83,48 @@ std::uint8_t number_of(std::string_view value) {
   return value == value_of(number) ? number : 255;
 }
 
-class Threads {
+class StoreStage {
  public:
-  explicit Threads(Store& store) : store_(store) {}
-
-  std::vector<StoreOperation> play(std::uint64_t seed) {
-    keys_.clear();
+  StoreStage(Store& store, std::uint64_t seed) : store_(store), seed_(seed) {
     for (std::size_t i = 0; i < kKeys; ++i) {
       keys_.push_back(std::to_string(seed) + " key " + std::to_string(i));
     }
-    std::array<std::vector<StoreOperation>, kThreads> parts;
-    std::barrier together(static_cast<std::ptrdiff_t>(kThreads));
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t t = 0; t < kThreads; ++t) {
-        threads.emplace_back([&, t] {
-          std::mt19937_64 random(seed * kThreads + t);
-          together.arrive_and_wait();
-          for (std::size_t i = 0; i < kSteps; ++i) {
-            parts[t].push_back(step(random, static_cast<std::uint8_t>(t * kSteps + i + 1)));
-            parts[t].back().thread = static_cast<std::uint8_t>(t);
-          }
-        });
+  }
+
+  void play(std::size_t thread) {
+    std::mt19937_64 random(seed_ * kMaxThreads + thread);
+    for (std::size_t i = 0; i < kSteps; ++i) {
+      perturb(-1);
+      StoreOperation operation;
+      operation.call = static_cast<StoreCall>(random() % kNames.size());
+      operation.key = static_cast<std::uint8_t>(random() % kKeys);
+      if (operation.call < StoreCall::erase) {
+        operation.value = static_cast<std::uint8_t>(thread * kSteps + i + 1);
       }
+      recorder_.record(thread, operation, [&](StoreOperation& one) { call(one); });
     }
-    std::vector<StoreOperation> all;
-    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-    return all;
+  }
+
+  bool is_right(std::string* reason) const {
+    return recorder_.is_linearizable<ValuesHash>(after, Values{}, "seed " + std::to_string(seed_),
+                                                 reason);
   }
 
  private:
-  std::uint64_t ticket() { return tickets_.fetch_add(1); }
-
-  StoreOperation step(std::mt19937_64& random, std::uint8_t value) {
-    StoreOperation operation;
-    operation.call = static_cast<StoreCall>(random() % kNames.size());
-    operation.key = static_cast<std::uint8_t>(random() % kKeys);
+  void call(StoreOperation& operation) {
     const std::string& key = keys_[operation.key];
-    const std::string text = value_of(value);
-    operation.start = ticket();
+    const std::string text = value_of(operation.value);
     switch (operation.call) {
       case StoreCall::put:
-        operation.value = value;
         store_.put(key, text);
         break;
       case StoreCall::insert:
-        operation.value = value;
         operation.answer = store_.insert_unique(key, text) ? 1 : 0;
         break;
       case StoreCall::erase:
         operation.answer = store_.erase(key) ? 1 : 0;
         break;
       case StoreCall::write: {
-        operation.value = value;
         Store::Batch batch;
         batch.put(key, text);
         store_.write(batch);
@@ -160,13 +144,12 @@ class Threads {
         break;
       }
     }
-    operation.end = ticket();
-    return operation;
   }
 
   Store& store_;
+  std::uint64_t seed_;
   std::vector<std::string> keys_;
-  std::atomic<std::uint64_t> tickets_{1};
+  Recorder<StoreOperation> recorder_;
 };
 
 bool is_linearizable(const std::vector<StoreOperation>& operations) {
@@ -187,12 +170,11 @@ TEST(StoreLinear, HistoriesOfThreadsHaveAnOrder) {
       if (i % 8 == 0) store.checkpoint();
     }
   });
-  Threads threads(store);
-  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
-    const auto operations = threads.play(seed);
-    EXPECT_TRUE(is_linearizable(operations)) << "seed " << seed << "\n" << to_string(operations);
-    if (testing::Test::HasFailure()) break;
-  }
+  Crew crew;
+  const Verdict verdict = play_stages(crew, 1536, true, [&](std::uint64_t seed, int) {
+    return std::make_unique<StoreStage>(store, seed);
+  });
+  EXPECT_EQ(verdict.failed, 0u) << verdict.first_failure;
   done.store(true);
 }
 

@@ -22,13 +22,9 @@ function seriesWith({ ratio, figure, quantity = "items_per_second" }) {
   };
 }
 
-const summary = ({ series, measure, at, recovered, alone }) => [
-  series,
-  measure,
-  at,
-  recovered,
-  alone,
-];
+const SUMMARY = ["series", "measure", "at", "recovered", "alone"];
+const summary = (row) => SUMMARY.map((key) => row[key]);
+const each = (key, list) => list.map((one) => one[key]);
 
 test("a ratio or a rate that falls is a regression, one that rises is not", () => {
   const { regressions, improvements } = judgeAll([
@@ -44,14 +40,8 @@ test("a time that rises is a regression", () => {
     seriesWith({ figure: [100, 120], quantity: "time" }),
     seriesWith({ figure: [100, 80], quantity: "time" }),
   ]);
-  assert.deepEqual(
-    regressions.map(({ series }) => series),
-    [0],
-  );
-  assert.deepEqual(
-    improvements.map(({ series }) => series),
-    [1],
-  );
+  assert.deepEqual(each("series", regressions), [0]);
+  assert.deepEqual(each("series", improvements), [1]);
 });
 
 test("ratio and absolute figure at one place are one row", () => {
@@ -87,20 +77,14 @@ test("newest first, then largest", () => {
   const small = seriesWith({ figure: [100, 90] });
   const large = seriesWith({ figure: [100, 50] });
   const { regressions } = judgeAll([small, large, late]);
-  assert.deepEqual(
-    regressions.map(({ series }) => series),
-    [2, 1, 0],
-  );
+  assert.deepEqual(each("series", regressions), [2, 1, 0]);
 });
 
 test("points without the measure are skipped", () => {
   const series = seriesWith({ ratio: [0.5, 0.4] });
   series.points[3].ratio = null;
   const { regressions } = judgeAll([series]);
-  assert.deepEqual(
-    regressions.map(({ at }) => at),
-    [12],
-  );
+  assert.deepEqual(each("at", regressions), [12]);
 });
 
 test("a value is judged by its own direction; a change names the levels and the point before", () => {

@@ -34,6 +34,8 @@ const single = (name, values) => ({
   ...values,
 });
 const file = (context, ...benchmarks) => ({ context, benchmarks });
+const each = (key, list) => list.map((one) => one[key]);
+const said = (problems) => problems.map(({ file, message }) => `${file}: ${message}`);
 
 test("each bad file gets a sentence, the others are read", () => {
   const { runs, problems } = read({
@@ -46,10 +48,7 @@ test("each bad file gets a sentence, the others are read", () => {
     "text.txt": "not looked at",
     "wrong.json": { context: 7, benchmarks: [null, 3, { name: 5 }] },
   });
-  assert.deepEqual(
-    runs.map((run) => run.file),
-    ["good.json"],
-  );
+  assert.deepEqual(each("file", runs), ["good.json"]);
   const said = Object.fromEntries(problems.map((problem) => [problem.file, problem.message]));
   assert.match(said["cut.json"], /^not JSON: /);
   assert.equal(said["empty.json"], "empty file");
@@ -95,15 +94,8 @@ test("names: keys, and the settings of a run that are no part of it", () => {
 
 test("values of a key are sorted: numbers by size, then texts", () => {
   const values = ["other", "4MiB", "256KiB", "16", "1GiB", "9", "1k"];
-  assert.deepEqual(values.sort(compareValues), [
-    "9",
-    "16",
-    "1k",
-    "256KiB",
-    "4MiB",
-    "1GiB",
-    "other",
-  ]);
+  const sorted = ["9", "16", "1k", "256KiB", "4MiB", "1GiB", "other"];
+  assert.deepEqual(values.sort(compareValues), sorted);
 });
 
 test("commits: the hash when there is one, else the file", () => {
@@ -137,10 +129,7 @@ test("files of one commit and machine become one point, with the spread of all r
     "3.json": file({ ...context, machine: "n" }, at(7, 0.1)),
   });
   const { series, commits } = seriesOf(runs);
-  assert.deepEqual(
-    series.map(({ machine }) => machine),
-    ["m", "n"],
-  );
+  assert.deepEqual(each("machine", series), ["m", "n"]);
   const [{ points, quantity, columns }] = series;
   assert.equal(quantity, "items_per_second");
   assert.equal(points.length, 1);
@@ -153,26 +142,16 @@ test("files of one commit and machine become one point, with the spread of all r
 
 test("points are in the order of commit dates, or of file dates without them", () => {
   const dated = (commit, commit_date) => file({ commit, commit_date }, single("a", {}));
-  const ours = seriesOf(
-    read({
-      "1.json": dated("late", "2026-03-01T00:00:00+02:00"),
-      "2.json": dated("early", "2026-01-01T00:00:00Z"),
-    }).runs,
-  );
-  assert.deepEqual(
-    ours.commits.map(({ id }) => id),
-    ["early", "late"],
-  );
-  const theirs = seriesOf(
-    read({
-      "a.json": file({ date: "2025-05-05T10:00:00+00:00" }, single("a", {})),
-      "b.json": file({ date: "2024-05-05T10:00:00+00:00" }, single("a", {})),
-    }).runs,
-  );
-  assert.deepEqual(
-    theirs.commits.map(({ id }) => id),
-    ["b.json", "a.json"],
-  );
+  const ours = of({
+    "1.json": dated("late", "2026-03-01T00:00:00+02:00"),
+    "2.json": dated("early", "2026-01-01T00:00:00Z"),
+  });
+  assert.deepEqual(each("id", ours.commits), ["early", "late"]);
+  const theirs = of({
+    "a.json": file({ date: "2025-05-05T10:00:00+00:00" }, single("a", {})),
+    "b.json": file({ date: "2024-05-05T10:00:00+00:00" }, single("a", {})),
+  });
+  assert.deepEqual(each("id", theirs.commits), ["b.json", "a.json"]);
 });
 
 test("aggregates are used where there is nothing else", () => {
@@ -214,17 +193,11 @@ test("numbers that are none, zero or negative count as missing", () => {
     "x.json": file(
       {},
       single("a", { items_per_second: "7", of_ceiling: -1 }),
-      single("b", {
-        real_time: 0,
-        cpu_time: 0,
-      }),
+      single("b", { real_time: 0, cpu_time: 0 }),
     ),
   });
   const { series } = seriesOf(runs);
-  assert.deepEqual(
-    series.map(({ name }) => name),
-    ["a"],
-  );
+  assert.deepEqual(each("name", series), ["a"]);
   assert.equal(series[0].quantity, "time");
   assert.equal(series[0].points[0].ratio, null);
 });
@@ -232,13 +205,9 @@ test("numbers that are none, zero or negative count as missing", () => {
 test("benchmarks of the same name in two programs stay apart", () => {
   const of = (executable) => file({ executable, commit: "c" }, single("a", {}));
   const { series } = seriesOf(read({ "1.json": of("./x/one"), "2.json": of("/y/two") }).runs);
-  assert.deepEqual(
-    series.map(({ name }) => name),
-    ["a [one]", "a [two]"],
-  );
+  assert.deepEqual(each("name", series), ["a [one]", "a [two]"]);
 });
 
-const namesOf = ({ series }) => series.map(({ name }) => name);
 const of = (files, options, machines) => {
   const { runs, problems } = read(files, options);
   const all = seriesOf(runs, machines);
@@ -337,12 +306,9 @@ test("dates: what is understood, and what is named", () => {
     "2.json": at({ commit: "two", commit_date: "2026-01-01" }),
     "3.json": at({ commit: "three", commit_date: "soon" }),
   });
+  assert.deepEqual(each("id", commits), ["three", "two", "one"]);
   assert.deepEqual(
-    commits.map(({ id }) => id),
-    ["three", "two", "one"],
-  );
-  assert.deepEqual(
-    problems.map(({ file, message }) => `${file}: ${message}`),
+    said(problems),
     [
       "1.json: its commit_date is not understood: 05/11/2026",
       "1.json: it has no commit_date: it stands where it was measured",
@@ -360,7 +326,7 @@ test("dates that are equal: the order of measuring, else a sentence", () => {
   const tied = of({ ...first, "3.json": at("b", "2026-02-02"), "4.json": at("b", "2026-02-03") });
   assert.deepEqual(order(tied), ["f", "a", "b"]);
   assert.deepEqual(
-    tied.problems.map(({ file, message }) => `${file}: ${message}`),
+    said(tied.problems),
     ["2.json", "3.json", "4.json"].map(
       (name) => `${name}: it has the date of another: their order is that of their names`,
     ),
@@ -368,22 +334,15 @@ test("dates that are equal: the order of measuring, else a sentence", () => {
 });
 
 test("machines: hardware, not hosts; a field that is missing says nothing", () => {
-  const labels = (contexts, options) =>
-    machineLabels(
-      contexts.map((context) => ({ context })),
-      options,
-    );
+  const runs = (contexts) => contexts.map((context) => ({ context }));
+  const labels = (contexts, options) => machineLabels(runs(contexts), options);
   const caches = [
     { type: "Data", level: 1, size: 32768, num_sharing: 2 },
     { type: "Instruction", level: 1, size: 65536 },
     { type: "Unified", level: 2, size: 1048576 },
   ];
-  const hosted = (number, more) => ({
-    host_name: `runner-${number}`,
-    num_cpus: 4,
-    caches,
-    ...more,
-  });
+  const hosted = (n, more) => ({ host_name: `runner-${n}`, num_cpus: 4, caches, ...more });
+  const named = { machine: "m", num_cpus: 2 };
   const kinds = (contexts, options) => new Set(labels(contexts, options)).size;
   for (const [contexts, count] of [
     [[hosted(1), hosted(2), hosted(3, { mhz_per_cpu: 3000, load_avg: [1] })], 1],
@@ -395,13 +354,7 @@ test("machines: hardware, not hosts; a field that is missing says nothing", () =
     [[hosted(1), { ...hosted(2), num_cpus: 2 }], 2],
     [[hosted(1), { ...hosted(2), caches: caches.slice(0, 2) }], 2],
     [[hosted(1, { library_build_type: "debug" }), hosted(2, { library_build_type: "release" })], 2],
-    [
-      [
-        { machine: "m", num_cpus: 2 },
-        { machine: "m", cpu: "A", target: "T", num_cpus: 2 },
-      ],
-      1,
-    ],
+    [[named, { ...named, cpu: "A", target: "T" }], 1],
     [[{ host_name: "a" }, { host_name: "b" }], 1],
   ]) {
     assert.equal(kinds(contexts), count, JSON.stringify(contexts));
@@ -449,10 +402,7 @@ test("files of pytest-benchmark", () => {
     "2.json": run("c2", 3, { dirty: true, time: "2026-01-03T00:00:00+01:00" }),
   });
   assert.deepEqual(problems, []);
-  assert.deepEqual(
-    commits.map(({ id }) => id),
-    ["c1", "c2-changed"],
-  );
+  assert.deepEqual(each("id", commits), ["c1", "c2-changed"]);
   const [{ name, machine, quantity, points }] = series;
   assert.deepEqual(
     [name, machine, quantity],
@@ -476,27 +426,16 @@ test("lists of { name, unit, value }, and which direction is better", () => {
     assert.ok(Math.abs(one.points[0].figure.low / nanoseconds - 4.5) < 1e-9);
   }
   // A unit that does not say it, in a file that names its commit.
-  const scores = {
-    "x.json": file(
-      { commit: "c", commit_date: "2026-01-01" },
-      { name: "a", unit: "score", value: 5 },
-    ),
-  };
+  const context = { commit: "c", commit_date: "2026-01-01" };
+  const scores = { "x.json": file(context, { name: "a", unit: "score", value: 5 }) };
   const guessed = of(scores);
   assert.equal(guessed.series[0].bigger, false);
   assert.match(guessed.problems[0].message, /"score" does not say .* give --bigger "score"/);
   const told = of(scores, { bigger: ["score"] });
   assert.deepEqual([told.series[0].bigger, told.problems], [true, []]);
   assert.equal(of({ "x.json": [list.at(-1)] }, { smaller: ["fps"] }).series[0].bigger, false);
-  assert.deepEqual(
-    namesOf(
-      of({
-        "1.json": [{ name: "a", unit: "MB", value: 1 }],
-        "2.json": [{ name: "a", unit: "KB", value: 1 }],
-      }),
-    ),
-    ["a (KB)", "a (MB)"],
-  );
+  const sizes = ["MB", "KB"].map((unit) => [`${unit}.json`, [{ name: "a", unit, value: 1 }]]);
+  assert.deepEqual(each("name", of(Object.fromEntries(sizes)).series), ["a (KB)", "a (MB)"]);
 });
 
 test("files of hyperfine, of both versions", () => {
@@ -522,7 +461,7 @@ test("files of hyperfine, of both versions", () => {
     ],
   );
   assert.deepEqual(
-    problems.map(({ file, message }) => `${file}: ${message}`),
+    said(problems),
     ["3.json: a benchmark without a name is left out", "3.json: no benchmark in it that can be shown"],
   );
 });

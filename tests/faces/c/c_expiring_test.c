@@ -1,4 +1,5 @@
-// Tests every C function on expiring filters, and every error, as a C program sees them.
+// Tests the errors of the C functions on expiring filters, their files and their clock, as a C
+// program sees them. c_twin_test.cc tests what they answer.
 //
 //   c_expiring_test FOLDER
 //
@@ -15,8 +16,6 @@
 #include "tests/faces/c/tape.h"
 
 static uint8_t answers[kKeys];
-static uint64_t bitmap[(kKeys + 63) / 64];
-static uint32_t positions[kKeys];
 
 static nestline_filter* create(uint64_t capacity) {
   nestline_expiring_options options = NESTLINE_EXPIRING_OPTIONS_INIT;
@@ -48,103 +47,40 @@ static void test_options(void) {
   REFUSES_LAYOUTS(options, nestline_expiring_create(&options.known, error));
   WORKS((filter = nestline_expiring_create(&options.known, error)) != NULL);
   CHECK(nestline_expiring_ttl_ticks(filter) == 14 && nestline_bits(filter) == 8);
-  nestline_free(filter);
-  options.known.ttl_ticks = 3;
-  options.known.fpr = 0.001;
-  options.known.seed = 77;
-  options.known.load = 0.5;
-  WORKS((filter = nestline_expiring_create(&options.known, error)) != NULL);
-  CHECK(nestline_expiring_ttl_ticks(filter) == 3 && nestline_bits(filter) == 12);
-  CHECK(nestline_seed(filter) == 77 && nestline_size(filter) == 0);
-  CHECK(nestline_capacity(filter) >= 1000 && nestline_expiring_now(filter) == 0);
-  CHECK(nestline_slots(filter) >= 2000 && nestline_load_factor(filter) == 0);
-  CHECK(nestline_memory_bytes(filter) > 3000);
+  CHECK(nestline_expiring_now(filter) == 0);
   nestline_free(filter);
 }
 
-// One key of each kind: new, seen, with a life of its own, dead.
-#define TEST_ONE_KEY(kind, ...)                                                     \
-  do {                                                                              \
-    nestline_filter* one = create(1000);                                            \
-    WORKS(!nestline_may_contain_##kind(one, __VA_ARGS__, error));                   \
-    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 0);  \
-    WORKS(nestline_expiring_insert_for_##kind(one, __VA_ARGS__, 2, error));         \
-    CHECK(nestline_outcome_of(true, sentence) == NESTLINE_STORED);                  \
-    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 2);  \
-    WORKS(!nestline_expiring_insert_for_##kind(one, __VA_ARGS__, 1, error));        \
-    CHECK(nestline_outcome_of(false, sentence) == NESTLINE_PRESENT);                \
-    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 2);  \
-    WORKS(nestline_expiring_advance(one, 2, error));                                \
-    WORKS(nestline_may_contain_##kind(one, __VA_ARGS__, error));                    \
-    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 0);  \
-    WORKS(nestline_expiring_advance(one, 1, error));                                \
-    WORKS(!nestline_may_contain_##kind(one, __VA_ARGS__, error));                   \
-    WORKS(nestline_insert_##kind(one, __VA_ARGS__, error));                         \
-    WORKS(!nestline_insert_##kind(one, __VA_ARGS__, error));                        \
-    WORKS(nestline_expiring_remaining_ticks_##kind(one, __VA_ARGS__, error) == 14); \
-    CHECK(nestline_expiring_now(one) == 3 && nestline_size(one) == 1);              \
-    FAILS(!nestline_expiring_insert_for_##kind(NULL, __VA_ARGS__, 1, error),        \
-          "the filter is NULL");                                                    \
-    FAILS(nestline_expiring_remaining_ticks_##kind(NULL, __VA_ARGS__, error) == NO, \
-          "the filter is NULL");                                                    \
-    nestline_free(one);                                                             \
+// One key of each kind, and without a filter.
+#define TEST_ONE_KEY(kind, ...)                                                       \
+  do {                                                                                \
+    WORKS(nestline_expiring_insert_for_##kind(filter, __VA_ARGS__, 2, error));        \
+    WORKS(nestline_expiring_remaining_ticks_##kind(filter, __VA_ARGS__, error) == 2); \
+    FAILS(!nestline_expiring_insert_for_##kind(NULL, __VA_ARGS__, 1, error),          \
+          "the filter is NULL");                                                      \
+    FAILS(nestline_expiring_remaining_ticks_##kind(NULL, __VA_ARGS__, error) == NO,   \
+          "the filter is NULL");                                                      \
   } while (0)
 
 static void test_one_key(void) {
   nestline_filter* filter = create(1000);
+  uint64_t i = 0;
+  bool stored = true;
   TEST_ONE_KEY(bytes, "a\0b", 3);
   TEST_ONE_KEY(u64, 42);
   TEST_ONE_KEY(hash, 0x123456789abcdef0u);
   FAILS(!nestline_insert_bytes(filter, NULL, 1, error), "a key is NULL");
   FAILS(nestline_may_contain_bytes(filter, NULL, 1, error), "a key is NULL");
-  // The kinds are different keys, and equal to those of a filter's hash functions.
-  WORKS(nestline_insert_u64(filter, 17, error));
-  CHECK(!nestline_may_contain_bytes(filter, "17", 2, NULL));
-  CHECK(nestline_may_contain_hash(filter, nestline_hash_u64(17, 5), NULL));
   nestline_free(filter);
-}
-
-static void test_no_room(void) {
-  nestline_filter* filter = create(1);
-  uint64_t i = 0;
-  bool stored = true;
+  filter = create(1);
   while (stored || sentence == NULL) stored = nestline_insert_u64(filter, ++i, &sentence);
-  CHECK(nestline_outcome_of(stored, sentence) == NESTLINE_FULL && i > 10);
   CHECK(strstr(sentence, "the filter is full") != NULL);
-  CHECK(nestline_load_factor(filter) > 0.5);
-  CHECK(nestline_expected_fpr(filter) > 0 && nestline_expected_fpr(filter) < 1);
-  // A batch ends well; the key without room is one that was not stored.
-  WORKS(nestline_insert_batch(filter, nestline_keys_u64(&i, 1), answers, error) == 0);
-  CHECK(answers[0] == NESTLINE_FULL);
   nestline_free(filter);
 }
 
 static void test_batches_of(int kind) {
   nestline_filter* filter = create(kKeys);
   const nestline_keys all = first_keys(kind, kKeys);
-  const nestline_keys half = first_keys(kind, 1500);
-  const uint32_t chosen[3] = {2999, 0, 1500};
-  uint64_t stored = 0;
-  size_t i;
-
-  WORKS((stored = nestline_expiring_insert_for_batch(filter, all, 2, answers, error)) <= kKeys);
-  CHECK(stored > kKeys - 30 && nestline_size(filter) == stored);
-  CHECK(answers[0] == NESTLINE_STORED && answers[1] == NESTLINE_STORED);
-  WORKS(nestline_may_contain_batch(filter, all, answers, error) == kKeys);
-  WORKS(nestline_expiring_remaining_ticks_batch(filter, all, answers, error));
-  for (i = 0; i < kKeys && answers[i] == 2;) ++i;
-  CHECK(i == kKeys);
-  WORKS(nestline_insert_batch(filter, half, answers, error) == 0);
-  CHECK(answers[0] == NESTLINE_PRESENT && answers[1499] == NESTLINE_PRESENT);
-  WORKS(nestline_insert_batch(filter, half, NULL, error) == 0);
-  WORKS(nestline_expiring_advance(filter, 3, error));
-  // Those that were renewed are left, and few that look like one of them.
-  WORKS((stored = nestline_may_contain_bits(filter, all, bitmap, error)) >= 1500);
-  CHECK(stored < 1530 && bitmap[0] == UINT64_MAX && bitmap[22] == UINT64_MAX);
-  WORKS(nestline_select(filter, all, positions, error) == stored);
-  CHECK(positions[0] == 0 && positions[1499] == 1499);
-  WORKS((stored = nestline_select_from(filter, all, chosen, 3, positions, error)) >= 1);
-  CHECK(stored == 1 ? positions[0] == 0 : stored <= 3);
   FAILS(!nestline_expiring_remaining_ticks_batch(filter, all, NULL, error),
         "the array of ticks is NULL");
   FAILS(!nestline_expiring_remaining_ticks_batch(NULL, all, answers, error), "the filter is NULL");
@@ -191,17 +127,8 @@ static void test_time(void) {
   nestline_filter* filter = create(kKeys);
   nestline_expiring_clock* clock = NULL;
   const uint64_t hour = UINT64_C(3600000000000);
-  int i;
 
-  CHECK(nestline_expiring_insert_for_batch(filter, integers(kKeys), 1, NULL, NULL) > 0);
   WORKS(nestline_expiring_advance(filter, 2, error));
-  CHECK(nestline_size(filter) > kKeys / 2);  // dead ones that were not swept
-  WORKS(!nestline_expiring_sweep(filter, 1, error));
-  for (i = 0; i < 1000 && !nestline_expiring_sweep(filter, 64, &sentence);) ++i;
-  CHECK(i < 1000 && nestline_size(filter) == 0);
-  WORKS(nestline_insert_u64(filter, 7, error));
-  WORKS(nestline_clear(filter, error));
-  CHECK(nestline_size(filter) == 0 && nestline_expiring_now(filter) == 2);
   FAILS(!nestline_expiring_advance(NULL, 1, error), "the filter is NULL");
   FAILS(!nestline_expiring_sweep(NULL, 1, error), "the filter is NULL");
   FAILS(!nestline_clear(NULL, error), "the filter is NULL");
@@ -277,7 +204,6 @@ int main(int argc, char** argv) {
   test_options();
   test_one_key();
   test_old_names();
-  test_no_room();
   FOR_EACH_KIND(kind) test_batches_of(kind);
   test_refusals();
   test_time();

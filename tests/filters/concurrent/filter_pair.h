@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +18,7 @@
 #include "nestline/concurrent_filter.h"
 #include "nestline/io.h"
 #include "tests/filters/concurrent/many_writers.h"
+#include "tests/support/answers.h"
 #include "tests/support/model.h"
 
 namespace nestline::test {
@@ -81,43 +81,8 @@ class FilterPair {
 
   // All lookups in all forms.
   void ask(std::span<const Key> batch) {
-    const std::size_t length = batch.size();
-    std::vector<std::uint8_t> expected(length);
-    std::vector<std::uint8_t> bytes(length + 1, 77);
-    const std::span<std::uint8_t> out(bytes.data(), length);
-    const std::size_t total = one_.may_contain(batch, expected);
-    ASSERT_EQ(many_.may_contain(batch, out), total);
-    ASSERT_TRUE(std::equal(out.begin(), out.end(), expected.begin()));
-    one_.count(batch, expected);
-    many_.count(batch, out);
-    ASSERT_TRUE(std::equal(out.begin(), out.end(), expected.begin()));
-    ASSERT_EQ(bytes.back(), 77);
-
-    std::vector<std::uint64_t> expected_bits((length + 63) / 64, ~std::uint64_t{0});
-    std::vector<std::uint64_t> bits(expected_bits);
-    ASSERT_EQ(one_.may_contain_bits(batch, expected_bits), total);
-    ASSERT_EQ(many_.may_contain_bits(batch, bits), total);
-    ASSERT_EQ(bits, expected_bits);
-
-    std::vector<std::uint32_t> expected_positions(length, 99);
-    std::vector<std::uint32_t> positions(length, 99);
-    ASSERT_EQ(one_.select(batch, expected_positions), total);
-    ASSERT_EQ(many_.select(batch, positions), total);
-    ASSERT_EQ(positions, expected_positions);
-
-    if (length == 0) return;
-    std::vector<std::uint32_t> selection(1 + random_() % 150);
-    for (auto& i : selection) i = static_cast<std::uint32_t>(random_() % length);
-    expected_positions.assign(selection.size(), 99);
-    const std::span<const std::uint32_t> chosen = selection;
-    const std::size_t found = one_.select(batch, chosen, expected_positions);
-    // In place.
-    ASSERT_EQ(many_.select(batch, chosen, selection), found);
-    ASSERT_TRUE(std::equal(selection.begin(),
-                           selection.begin() + static_cast<std::ptrdiff_t>(found),
-                           expected_positions.begin()));
+    ASSERT_EQ(answers_of(many_, batch), answers_of(one_, batch));
   }
-
   void grow() { ASSERT_EQ(one_.grow(), many_.grow()); }
   void clear() {
     one_.clear();

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/filters/concurrent/order_search.h"
+#include "tests/support/order_search.h"
 
 namespace nestline::test {
 namespace {

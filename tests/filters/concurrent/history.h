@@ -25,8 +25,8 @@
 //                its partner false. In between, the caller must not erase: the key may not be
 //                stored
 //
-// Tickets come from one counter that all threads raise (history_player.h). So the memory model
-// defines their order, and the clocks of different cores need not agree.
+// Tickets come from one counter that all threads raise (tests/support/histories.h). So the memory
+// model defines their order, and the clocks of different cores need not agree.
 #ifndef NESTLINE_TESTS_FILTERS_CONCURRENT_HISTORY_H_
 #define NESTLINE_TESTS_FILTERS_CONCURRENT_HISTORY_H_
 

@@ -3,7 +3,6 @@
 #define NESTLINE_TESTS_FILTERS_CONCURRENT_HISTORY_PLAYER_H_
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,33 +12,9 @@
 #include "nestline/keys.h"
 #include "tests/filters/concurrent/history.h"
 #include "tests/filters/concurrent/history_scene.h"
+#include "tests/support/histories.h"
 
 namespace nestline::test {
-
-// Keeps the processor busy for a moment.
-void spin(std::uint64_t times);
-
-// A random short wait of the calling thread: nothing, some spinning, or a yield.
-void perturb(int point);
-// A longer wait, in which other threads should do several operations.
-void linger();
-
-// Tickets: an operation whose `end` is below the `start` of another happened before it. On the
-// processor both are full barriers; ThreadSanitizer does not learn of the order, so it sees races
-// that the tickets would hide.
-class Tickets {
- public:
-  std::uint64_t draw() {
-#if defined(__SANITIZE_THREAD__)
-    return next_.fetch_add(1, std::memory_order_relaxed);
-#else
-    return next_.fetch_add(1, std::memory_order_seq_cst);
-#endif
-  }
-
- private:
-  alignas(64) std::atomic<std::uint64_t> next_{1};
-};
 
 struct Step {
   Kind kind;
@@ -58,9 +33,11 @@ std::vector<Script> make_scripts(const Scene& scene, int threads, Random& random
 template <class F>
 class Player {
  public:
-  Player(F& filter, const Scene& scene, Tickets& tickets, int thread, int threads)
-      : filter_(filter), scene_(scene), tickets_(tickets), thread_(thread) {
-    operations_.reserve(kMaxOperations);
+  Player(F& filter, const Scene& scene, Recorder<Operation>& recorder, int thread, int threads)
+      : filter_(filter),
+        scene_(scene),
+        recorder_(recorder),
+        thread_(static_cast<std::size_t>(thread)) {
     // Distributes the copies of the beginning among the threads.
     for (std::size_t key = 1; key < scene.classes.size(); ++key) {
       const int copies = scene.copies[key];
@@ -89,12 +66,11 @@ class Player {
     if (step.kind == Kind::update && own_[step.old_key] == 0) operation.kind = Kind::insert_unique;
     const Hash key = hash(step.key, step.copy);
     operation.hash = key.value;
-    begin(operation);
-    call(operation, key);
-    finish(operation);
+    recorder_.record(thread_, operation, [&](Operation& one) {
+      call(one, key);
+      own(one);
+    });
   }
-
-  [[nodiscard]] const std::vector<Operation>& operations() const { return operations_; }
 
  private:
   [[nodiscard]] Hash hash(std::size_t key, std::size_t copy) const {
@@ -103,12 +79,8 @@ class Player {
   }
   [[nodiscard]] bool may_erase(std::size_t key) const { return scene_.loose[key] || own_[key] > 0; }
 
-  void begin(Operation& operation) {
-    operation.thread = static_cast<std::uint8_t>(thread_);
-    operation.start = tickets_.draw();
-  }
-  void finish(Operation& operation) {
-    operation.end = tickets_.draw();
+  // What belongs to this thread after an operation.
+  void own(const Operation& operation) {
     const bool stored = operation.outcome == Outcome::stored;
     switch (operation.kind) {
       case Kind::insert:
@@ -125,7 +97,6 @@ class Player {
       default:
         break;
     }
-    operations_.push_back(operation);
   }
 
   void call(Operation& operation, Hash key) {
@@ -194,54 +165,51 @@ class Player {
   // A batch is its keys one by one, each at some instant of the call.
   void play_batch(const Step& step) {
     std::array<Hash, 4> keys{};
-    std::vector<Operation> parts;
+    Operation whole;
+    whole.kind = step.kind;
+    const auto key_of = [&](unsigned i) {
+      return 1 + (step.key + i) % (scene_.classes.size() - 1);
+    };
     for (unsigned i = 0; i < step.batch; ++i) {
-      const std::size_t key = 1 + (step.key + i) % (scene_.classes.size() - 1);
-      Operation part;
-      part.kind = step.kind;
-      if (step.kind == Kind::erase && !may_erase(key)) return play_one(step);
-      part.key = static_cast<std::uint8_t>(key);
-      keys[i] = hash(key, step.copy);
-      part.hash = keys[i].value;
-      parts.push_back(part);
+      if (step.kind == Kind::erase && !may_erase(key_of(i))) return play_one(step);
+      keys[i] = hash(key_of(i), step.copy);
     }
-    const bool is_insert = step.kind == Kind::insert || step.kind == Kind::insert_unique;
     std::array<std::uint8_t, 4> answers{};
     std::array<Outcome, 4> outcomes{};
     const std::span<const Hash> batch(keys.data(), step.batch);
     const std::span<std::uint8_t> out(answers.data(), step.batch);
     const std::span<Outcome> ended(outcomes.data(), step.batch);
-    const std::uint64_t start = tickets_.draw();
-    if (step.kind == Kind::may_contain) {
-      (void)filter_.may_contain(batch, out);
-    } else if (step.kind == Kind::count) {
-      filter_.count(batch, out);
-    } else if (step.kind == Kind::erase) {
-      filter_.erase(batch, out);
-    } else if (step.kind == Kind::insert_unique) {
-      (void)filter_.insert_unique(batch, ended);
-    } else {
-      (void)filter_.insert(batch, ended);
-    }
-    const std::uint64_t end = tickets_.draw();
-    for (unsigned i = 0; i < step.batch; ++i) {
-      parts[i].thread = static_cast<std::uint8_t>(thread_);
-      parts[i].answer = answers[i];
-      parts[i].start = start;
-      parts[i].end = end;
-      if (is_insert) parts[i].outcome = outcomes[i];
-      if (is_insert && outcomes[i] == Outcome::stored) ++own_[parts[i].key];
-      if (step.kind == Kind::erase && own_[parts[i].key] > 0) own_[parts[i].key] -= answers[i];
-      operations_.push_back(parts[i]);
-    }
+    const auto call = [&](Operation&) {
+      if (step.kind == Kind::may_contain) {
+        (void)filter_.may_contain(batch, out);
+      } else if (step.kind == Kind::count) {
+        filter_.count(batch, out);
+      } else if (step.kind == Kind::erase) {
+        filter_.erase(batch, out);
+      } else if (step.kind == Kind::insert_unique) {
+        (void)filter_.insert_unique(batch, ended);
+      } else {
+        (void)filter_.insert(batch, ended);
+      }
+    };
+    recorder_.record(thread_, whole, call, [&](const Operation& done) {
+      std::vector<Operation> parts(step.batch, done);
+      for (unsigned i = 0; i < step.batch; ++i) {
+        parts[i].key = static_cast<std::uint8_t>(key_of(i));
+        parts[i].hash = keys[i].value;
+        parts[i].answer = answers[i];
+        parts[i].outcome = outcomes[i];
+        own(parts[i]);
+      }
+      return parts;
+    });
   }
 
   F& filter_;
   const Scene& scene_;
-  Tickets& tickets_;
-  int thread_;
+  Recorder<Operation>& recorder_;
+  std::size_t thread_;
   std::array<int, kMaxClasses> own_{};  // copies that this thread may erase
-  std::vector<Operation> operations_;
 };
 
 }  // namespace nestline::test

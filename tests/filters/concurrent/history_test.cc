@@ -14,7 +14,6 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <span>
@@ -48,8 +47,7 @@ void plant(Fault fault) {
 std::uint64_t histories(Family family) {
   const bool waits =
       family == Family::growing || family == Family::clearing || family == Family::whole;
-  const char* const times = std::getenv("NESTLINE_HISTORY_TIMES");
-  return (waits ? 128 : 384) * (times == nullptr ? 1 : std::strtoull(times, nullptr, 10));
+  return (waits ? 128 : 384) * history_times();
 }
 
 class HistoryTest : public testing::TestWithParam<std::tuple<int, Family>> {

@@ -15,7 +15,7 @@
 #include "lib/filters/filter/blocks.h"
 #include "nestline/filter.h"
 #include "nestline/io.h"
-#include "tests/filters/concurrent/history_player.h"
+#include "tests/support/histories.h"
 
 namespace nestline::test {
 

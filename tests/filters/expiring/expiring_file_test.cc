@@ -6,10 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <ios>
-#include <iterator>
 #include <random>
 #include <span>
 #include <string>
@@ -18,10 +15,12 @@
 #include "lib/engine/place/layout.h"
 #include "nestline/expiring_filter.h"
 #include "nestline/io.h"
-#include "nestline/maplet.h"
 #include "tests/filters/expiring/small_filter.h"
 #include "tests/filters/file/format_tools.h"
 #include "tests/filters/file/golden.h"
+#include "tests/support/answers.h"
+#include "tests/support/files.h"
+#include "tests/support/keys_of_kinds.h"
 #include "tests/support/temp_folder.h"
 
 namespace nestline::test { namespace {
@@ -29,18 +28,7 @@ namespace nestline::test { namespace {
 using namespace format_tools;
 
 std::string read_golden(const std::string& name) {
-  std::ifstream stream(NESTLINE_TEST_DATA "/../file/golden/" + name, std::ios::binary);
-  EXPECT_TRUE(stream) << name;
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-Bytes bytes_of_text(const std::string& text) {
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
-}
-void write_bytes(const std::filesystem::path& path, std::span<const std::byte> bytes) {
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(bytes.data()),
-             static_cast<std::streamsize>(bytes.size()));
+  return read_file(NESTLINE_TEST_DATA "/../file/golden/" + name);
 }
 
 // The cause of the error that a call throws.
@@ -73,7 +61,7 @@ TEST_P(ExpiringGoldenTest, IsReadAndGivesTheSameAnswers) {
   EXPECT_EQ(filter.capacity(), GetParam().fields.capacity);
   EXPECT_GT(filter.load_factor(), 0.8);
   EXPECT_EQ(golden::expiring_answers(filter), answers);
-  EXPECT_EQ(bytes_of(filter), file);
+  EXPECT_EQ(saved_bytes(filter), file);
 
   write_bytes(folder_ / name_, file);
   const auto mapped = MappedExpiringFilter::open(folder_ / name_);
@@ -82,23 +70,19 @@ TEST_P(ExpiringGoldenTest, IsReadAndGivesTheSameAnswers) {
   EXPECT_EQ(mapped.bits(), filter.bits());
   EXPECT_EQ(mapped.size(), filter.size());
   EXPECT_EQ(golden::expiring_answers(mapped), answers);
-  std::vector<std::uint64_t> keys(golden::kAsked);
-  for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
-  std::vector<std::uint8_t> found(keys.size());
-  std::vector<std::uint8_t> expected(keys.size());
-  EXPECT_EQ(mapped.may_contain(keys, found), filter.may_contain(keys, expected));
-  EXPECT_EQ(found, expected);
+  const auto keys = sequence(0, golden::kAsked);
+  EXPECT_EQ(answers_of_each(mapped, keys), answers_of(filter, keys));
 }
 
 // Replicas that get the same operations must hold the same bytes.
 TEST_P(ExpiringGoldenTest, IsBuiltTheSameAgain) {
-  EXPECT_EQ(bytes_of(golden::build(GetParam())), bytes_of_text(read_golden(name_ + ".nest")));
+  EXPECT_EQ(saved_bytes(golden::build(GetParam())), bytes_of_text(read_golden(name_ + ".nest")));
 }
 
 // And so must a filter that is read and goes on.
 TEST_P(ExpiringGoldenTest, GoesOnWhereItWas) {
   ExpiringFilter built = golden::build(GetParam());
-  ExpiringFilter read = ExpiringFilter::load(bytes_of(built));
+  ExpiringFilter read = ExpiringFilter::load(saved_bytes(built));
   std::mt19937_64 random(1);
   for (int step = 0; step < 3000; ++step) {
     const std::uint64_t key = random() % 5000;
@@ -109,7 +93,7 @@ TEST_P(ExpiringGoldenTest, GoesOnWhereItWas) {
       read.advance();
     }
     if (step % 500 == 0) {
-      ASSERT_EQ(bytes_of(built), bytes_of(read)) << step;
+      ASSERT_EQ(saved_bytes(built), saved_bytes(read)) << step;
     }
   }
 }
@@ -125,8 +109,8 @@ TEST(ExpiringGoldens, BytesAreThese) {
 class ExpiringFileTest : public testing::Test {
  protected:
   // Small files: 70 blocks of which 64 are swept, and the other width with 3 blocks.
-  static Bytes mid_sweep() { return bytes_of(golden::build(golden::kExpiringGoldens[1])); }
-  static Bytes unswept() { return bytes_of(golden::build(golden::kExpiringGoldens[0])); }
+  static Bytes mid_sweep() { return saved_bytes(golden::build(golden::kExpiringGoldens[1])); }
+  static Bytes unswept() { return saved_bytes(golden::build(golden::kExpiringGoldens[0])); }
 
   // Sound: lookups return, operations work, and nothing lives for ever.
   static void expect_sound(ExpiringFilter&& filter) {
@@ -143,8 +127,7 @@ class ExpiringFileTest : public testing::Test {
     write_bytes(folder_ / "mapped", bytes);
     const std::string cause = cause_of([&] {
       const auto mapped = MappedExpiringFilter::open(folder_ / "mapped");
-      std::vector<std::uint64_t> keys(500);
-      for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
+      const auto keys = sequence(0, 500);
       std::vector<std::uint8_t> found(keys.size());
       (void)mapped.may_contain(keys, found);
       for (std::uint64_t key = 0; key < keys.size(); ++key) {
@@ -156,16 +139,6 @@ class ExpiringFileTest : public testing::Test {
 
   const TempFolder folder_;
 };
-
-TEST_F(ExpiringFileTest, RefusesEveryFlippedByte) {
-  for (Bytes bytes : {mid_sweep(), unswept()}) {
-    for (std::size_t i = 0; i < bytes.size(); ++i) {
-      bytes[i] ^= std::byte{0x10};
-      EXPECT_NE(cause_in(bytes), "no error") << i;
-      bytes[i] ^= std::byte{0x10};
-    }
-  }
-}
 
 // Damage that the checksums do not show, since they were made after it.
 TEST_F(ExpiringFileTest, IsSoundWhateverTheBytesAre) {
@@ -188,31 +161,6 @@ TEST_F(ExpiringFileTest, IsSoundWhateverTheBytesAre) {
     EXPECT_GT(read, 0u);
     EXPECT_GT(refused, 0u);
   }
-}
-
-TEST_F(ExpiringFileTest, RefusesEveryOtherLength) {
-  Bytes bytes = unswept();
-  const auto read_stream = [&](std::size_t length) {
-    std::size_t at = 0;
-    (void)ExpiringFilter::load([&](std::span<std::byte> to) {
-      const std::size_t count = std::min({to.size(), length - at, std::size_t{1000}});
-      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, to.begin());
-      at += count;
-      return count;
-    });
-  };
-  read_stream(bytes.size());
-  for (std::size_t length = 0; length < bytes.size(); ++length) {
-    EXPECT_THROW((void)ExpiringFilter::load(std::span(bytes).first(length)), FormatError) << length;
-    EXPECT_THROW(read_stream(length), FormatError) << length;
-    write_bytes(folder_ / "short", std::span(bytes).first(length));
-    if (length % 37 == 0) {
-      EXPECT_THROW((void)ExpiringFilter::load(folder_ / "short"), FormatError) << length;
-      EXPECT_THROW((void)MappedExpiringFilter::open(folder_ / "short"), FormatError) << length;
-    }
-  }
-  bytes.push_back({});
-  EXPECT_THROW((void)ExpiringFilter::load(bytes), FormatError);
 }
 
 TEST_F(ExpiringFileTest, RefusesHeadersThatNoFilterWrites) {
@@ -261,10 +209,10 @@ TEST_F(ExpiringFileTest, HoldsEveryTickAroundTheLast) {
   filter.advance(~std::uint64_t{0} - 20);
   for (std::uint64_t key = 0; key < 40; ++key) {
     EXPECT_TRUE(filter.insert(key));
-    const Bytes bytes = bytes_of(filter);
+    const Bytes bytes = saved_bytes(filter);
     const ExpiringFilter loaded = ExpiringFilter::load(bytes);
     ASSERT_EQ(loaded.now(), key - 21);
-    ASSERT_EQ(bytes_of(loaded), bytes);
+    ASSERT_EQ(saved_bytes(loaded), bytes);
     for (std::uint64_t old = 0; old <= key; ++old) {
       ASSERT_TRUE(key - old > 14 || loaded.may_contain(old));
     }
@@ -325,13 +273,12 @@ TEST_F(ExpiringFileTest, RefusesBlocksThatNoFilterLeaves) {
 // A mapped file whose checksums are right, but whose blocks are locked for ever.
 TEST_F(ExpiringFileTest, AMappedFilterWaitsForNoLock) {
   for (const int bits : {8, 12}) {
-    Bytes bytes = bytes_of(small_expiring_filter(bits, 2));
+    Bytes bytes = saved_bytes(small_expiring_filter(bits, 2));
     put(bytes, kHeader + 61, 1, 1);
     seal(bytes);
     write_bytes(folder_ / "locked", bytes);
     const auto mapped = MappedExpiringFilter::open(folder_ / "locked");
-    std::vector<std::uint64_t> keys(100);
-    for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
+    const auto keys = sequence(0, 100);
     std::vector<std::uint8_t> found(keys.size());
     const std::size_t total = mapped.may_contain(keys, found);
     EXPECT_GT(total, 20u);  // "may be there", where nothing can be known
@@ -345,11 +292,10 @@ TEST_F(ExpiringFileTest, AMappedFilterWaitsForNoLock) {
 
 TEST_F(ExpiringFileTest, AMappedFilterTakesADamagedSectionForFull) {
   ExpiringFilter filter({.capacity = 1'500'000, .bits = 8});
-  std::vector<std::uint64_t> keys(200'000);
-  for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  const auto keys = sequence(0, 200'000);
   (void)filter.insert(keys, 3);
   filter.advance();
-  Bytes bytes = bytes_of(filter);
+  Bytes bytes = saved_bytes(filter);
   ASSERT_GT(bytes.size(), kHeader + 2 * kSection);
   bytes[kHeader + kSection + 1000] ^= std::byte{1};
   write_bytes(folder_ / "damaged", bytes);
@@ -368,29 +314,6 @@ TEST_F(ExpiringFileTest, AMappedFilterTakesADamagedSectionForFull) {
   EXPECT_GT(unknown, 1000u);
   EXPECT_LT(unknown, 9000u);
   EXPECT_GT(absent, 1000u);
-}
-
-TEST_F(ExpiringFileTest, KindsAreToldApart) {
-  save(Filter({.capacity = 100}), folder_ / "filter");
-  save(Maplet({.capacity = 100}), folder_ / "maplet");
-  save(ExpiringFilter({.capacity = 100}), folder_ / "expiring");
-  const std::string expiring = "this is an expiring filter and not ";
-  EXPECT_EQ(cause_of([&] { (void)Filter::load(folder_ / "expiring"); }),
-            expiring + "a filter: load it as an expiring filter");
-  EXPECT_EQ(cause_of([&] { (void)MappedFilter::open(folder_ / "expiring"); }),
-            expiring + "a filter: load it as an expiring filter");
-  EXPECT_EQ(cause_of([&] { (void)Maplet::load(folder_ / "expiring"); }),
-            expiring + "a maplet: load it as an expiring filter");
-  EXPECT_EQ(cause_of([&] { (void)MappedMaplet::open(folder_ / "expiring"); }),
-            expiring + "a maplet: load it as an expiring filter");
-  EXPECT_EQ(cause_of([&] { (void)ExpiringFilter::load(folder_ / "filter"); }),
-            "this is a filter and not an expiring filter: load it as a filter");
-  EXPECT_EQ(cause_of([&] { (void)ExpiringFilter::load(folder_ / "maplet"); }),
-            "this is a maplet and not an expiring filter: load it as a maplet");
-  EXPECT_EQ(cause_of([&] { (void)MappedExpiringFilter::open(folder_ / "filter"); }),
-            "this is a filter and not an expiring filter: load it as a filter");
-  EXPECT_EQ(cause_of([&] { (void)MappedExpiringFilter::open(folder_ / "maplet"); }),
-            "this is a maplet and not an expiring filter: load it as a maplet");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // insert, may_contain, left, advance and now of ExpiringFilter are linearizable, and sweep changes
 // nothing: short histories of two to four threads on a few keys of a small, crowded filter, checked
-// against an exact model by the search of tests/filters/concurrent/order_search.h. Threads are made
+// against an exact model by the search of tests/support/order_search.h. Threads are made
 // to wait where lib/engine/place/test_hooks.h names a reason.
 //
 // Two of the keys look the same and have each other's homes as alternates; two others share these
@@ -13,22 +13,19 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 #include "lib/engine/place/layout.h"
 #include "nestline/expiring_filter.h"
-#include "tests/filters/concurrent/history_player.h"
-#include "tests/filters/concurrent/history_runner.h"
 #include "tests/filters/concurrent/history_scene.h"
-#include "tests/filters/concurrent/order_search.h"
 #include "tests/filters/expiring/small_filter.h"
+#include "tests/support/files.h"
+#include "tests/support/histories.h"
 #include "tests/support/hooks.h"
 
 namespace nestline::test { namespace {
@@ -104,8 +101,7 @@ std::optional<Deaths> after(const TimedOperation& operation, Deaths deaths) {
 
 std::string to_string(const TimedOperation& one) {
   std::ostringstream out;
-  out << "thread " << unsigned{one.thread} << " [" << one.start << ", " << one.end << "] "
-      << kActs[static_cast<std::size_t>(one.act)] << "(k" << unsigned{one.key};
+  out << kActs[static_cast<std::size_t>(one.act)] << "(k" << unsigned{one.key};
   if (one.act == Act::insert) out << ", life " << one.life;
   out << ") = " << one.answer;
   if (one.act == Act::insert) out << ", outcome " << static_cast<unsigned>(one.outcome);
@@ -125,23 +121,21 @@ enum class Fault : std::uint8_t {
 
 class ExpiringStage {
  public:
-  ExpiringStage(int bits, WhoWrites writers, Fault fault, std::uint64_t seed, int threads)
-      : bits_(bits),
-        writers_(writers),
+  ExpiringStage(int bits, WhoWrites writers, Fault fault, std::uint64_t seed)
+      : writers_(writers),
         fault_(fault),
-        seed_(seed),
-        random_(seed * 2 + static_cast<std::uint64_t>(bits)),
-        parts_(static_cast<std::size_t>(threads)) {
+        title_(std::to_string(bits) + " bits, seed " + std::to_string(seed)),
+        random_(seed * 2 + static_cast<std::uint64_t>(bits)) {
     const std::uint64_t blocks = 2 + random_() % 3;
     const std::uint64_t tick = random_() % 40;
     filter_.emplace(small_expiring_filter(
         bits, blocks,
         {.tick = tick, .exchanged = tick - random_() % std::min<std::uint64_t>(tick + 1, 16)}));
     beginning_.now = tick;
-    draw_keys(blocks);
+    draw_keys(bits, blocks);
     grow_old();
     // Nobody has written to the filter that is played on.
-    filter_.emplace(ExpiringFilter::load(bytes_of(*filter_)));
+    filter_.emplace(ExpiringFilter::load(saved_bytes(*filter_)));
     for (std::uint64_t& seed_of_thread : seeds_) seed_of_thread = random_();
   }
 
@@ -156,33 +150,19 @@ class ExpiringStage {
   }
 
   bool is_right(std::string* reason) {
-    std::vector<TimedOperation> all;
-    for (const auto& part : parts_) all.insert(all.end(), part.begin(), part.end());
-    for (std::size_t key = 0; key < kTracked; ++key) {  // a last look
-      all.push_back(
-          {.act = Act::left, .thread = kMaxThreads, .key = static_cast<std::uint8_t>(key)});
-      run(all.back());
-      all.push_back(
-          {.act = Act::may_contain, .thread = kMaxThreads, .key = static_cast<std::uint8_t>(key)});
-      run(all.back());
+    for (std::uint8_t key = 0; key < kTracked; ++key) {  // a last look
+      for (const Act act : {Act::left, Act::may_contain}) {
+        record(kMaxThreads, {.act = act, .key = key});
+      }
     }
-    OrderSearch<TimedOperation, Deaths, DeathsHash> search(all);
-    if (search.run(after, beginning_)) return true;
-    std::ostringstream out;
-    out << bits_ << " bits, seed " << seed_ << ", at the beginning tick " << beginning_.now
-        << ", deaths";
-    for (const std::uint64_t death : beginning_.at) out << ' ' << death;
-    out << '\n';
-    std::sort(all.begin(), all.end(),
-              [](const auto& a, const auto& b) { return a.start < b.start; });
-    for (const TimedOperation& one : all) out << to_string(one) << '\n';
-    *reason = out.str();
-    return false;
+    title_ += ", at the beginning tick " + std::to_string(beginning_.now) + ", deaths";
+    for (const std::uint64_t death : beginning_.at) title_ += " " + std::to_string(death);
+    return recorder_.is_linearizable<DeathsHash>(after, beginning_, title_, reason);
   }
 
  private:
-  void draw_keys(std::uint64_t blocks) {
-    HashSmith smith(expiring_layout(bits_), blocks, random_);
+  void draw_keys(int bits, std::uint64_t blocks) {
+    HashSmith smith(expiring_layout(bits), blocks, random_);
     std::uint64_t home = 0;
     std::uint64_t away = 0;
     std::uint32_t rest = 0;
@@ -216,7 +196,7 @@ class ExpiringStage {
         TimedOperation one{.act = Act::insert,
                            .key = static_cast<std::uint8_t>(random_() % kTracked),
                            .life = any_life(random_)};
-        run(one);
+        call(one);
         const auto next = after(one, beginning_);
         EXPECT_TRUE(next) << to_string(one);
         beginning_ = next.value_or(beginning_);
@@ -236,7 +216,6 @@ class ExpiringStage {
 
   void step(Random& random, std::size_t thread, bool writes) {
     TimedOperation one;
-    one.thread = static_cast<std::uint8_t>(thread);
     one.key =
         static_cast<std::uint8_t>(random() % 3 == 0 ? random() % kTracked : random() % kPartners);
     one.life = any_life(random);
@@ -252,21 +231,21 @@ class ExpiringStage {
     }
     const bool in_batch =
         random() % 4 == 0 && (one.act == Act::insert || one.act == Act::may_contain);
-    if (in_batch) {
-      run_batch(random, one);
-    } else {
-      run(one);
-      parts_[thread].push_back(one);
-    }
+    in_batch ? record_batch(random, thread, one) : record(thread, one);
   }
 
-  void run(TimedOperation& one) {
-    const Hash key = keys_[one.key];
-    if (fault_ == Fault::early_tick && one.act == Act::insert) {
+  void record(std::size_t thread, const TimedOperation& operation) {
+    const bool early = fault_ == Fault::early_tick && operation.act == Act::insert;
+    if (early) {
       test_hooks::early_tick = filter_->now() + 1;
       linger();
     }
-    one.start = tickets_.draw();
+    recorder_.record(thread, operation, [&](TimedOperation& one) { call(one); });
+    if (fault_ == Fault::early_tick) test_hooks::early_tick = 0;
+  }
+
+  void call(TimedOperation& one) {
+    const Hash key = keys_[one.key];
     switch (one.act) {
       case Act::may_contain:
         one.answer =
@@ -288,52 +267,50 @@ class ExpiringStage {
         filter_->sweep(1);
         break;
     }
-    one.end = tickets_.draw();
-    if (fault_ == Fault::early_tick) test_hooks::early_tick = 0;
   }
 
   // A batch is its keys one by one, each at some instant of the call.
-  void run_batch(Random& random, TimedOperation one) {
+  void record_batch(Random& random, std::size_t thread, const TimedOperation& whole) {
     const std::size_t count = 2 + random() % 2;
     std::vector<Hash> keys;
-    for (std::size_t i = 0; i < count; ++i) keys.push_back(keys_[(one.key + i) % kTracked]);
+    for (std::size_t i = 0; i < count; ++i) keys.push_back(keys_[(whole.key + i) % kTracked]);
     std::vector<std::uint8_t> answers(count);
     std::vector<Outcome> outcomes(count);
-    one.start = tickets_.draw();
-    if (one.act == Act::insert) {
-      (void)filter_->insert(keys, one.life, outcomes);
-    } else {
-      (void)filter_->may_contain(keys, answers);
-    }
-    one.end = tickets_.draw();
-    for (std::size_t i = 0; i < count; ++i) {
-      TimedOperation part = one;
-      part.key = static_cast<std::uint8_t>((one.key + i) % kTracked);
-      part.answer = answers[i];
-      if (one.act == Act::insert) part.outcome = outcomes[i];
-      parts_[one.thread].push_back(part);
-    }
+    const auto call = [&](const TimedOperation& one) {
+      if (one.act == Act::insert) {
+        (void)filter_->insert(keys, one.life, outcomes);
+      } else {
+        (void)filter_->may_contain(keys, answers);
+      }
+    };
+    recorder_.record(thread, whole, call, [&](const TimedOperation& done) {
+      std::vector<TimedOperation> parts(count, done);
+      for (std::size_t i = 0; i < count; ++i) {
+        parts[i].key = static_cast<std::uint8_t>((done.key + i) % kTracked);
+        parts[i].answer = answers[i];
+        parts[i].outcome = outcomes[i];
+      }
+      return parts;
+    });
   }
 
-  int bits_;
   WhoWrites writers_;
   Fault fault_;
-  std::uint64_t seed_;
+  std::string title_;
   Random random_;
   std::optional<ExpiringFilter> filter_;
   std::vector<Hash> keys_;
   std::vector<Hash> crowd_;
   Deaths beginning_;
-  Tickets tickets_;
+  Recorder<TimedOperation> recorder_;
   std::array<std::uint64_t, kMaxThreads> seeds_{};
-  std::vector<std::vector<TimedOperation>> parts_;
 };
 
 Verdict play_on(int bits, WhoWrites writers, Fault fault, std::uint64_t first_seed,
                 std::uint64_t count, bool until_failure) {
   Crew crew;
-  return play_stages(crew, count, until_failure, [&](std::uint64_t i, int threads) {
-    return std::make_unique<ExpiringStage>(bits, writers, fault, first_seed + i, threads);
+  return play_stages(crew, count, until_failure, [&](std::uint64_t i, int) {
+    return std::make_unique<ExpiringStage>(bits, writers, fault, first_seed + i);
   });
 }
 
@@ -341,9 +318,7 @@ class ExpiringHistoryTest : public testing::TestWithParam<std::tuple<int, WhoWri
  protected:
   static void play(std::uint64_t first_seed) {
     const auto [bits, writers] = GetParam();
-    const char* const times = std::getenv("NESTLINE_HISTORY_TIMES");
-    const std::uint64_t count =
-        of_histories(1024) * (times == nullptr ? 1 : std::strtoull(times, nullptr, 10));
+    const std::uint64_t count = of_histories(1024);
     const Verdict verdict = play_on(bits, writers, Fault::none, first_seed, count, false);
     EXPECT_EQ(verdict.failed, 0u) << verdict.first_failure;
     EXPECT_EQ(verdict.played, count);

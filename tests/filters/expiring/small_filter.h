@@ -1,10 +1,8 @@
-// Expiring filters smaller than their constructor makes them, at any tick, and their bytes.
+// Expiring filters smaller than their constructor makes them, at any tick.
 #ifndef NESTLINE_TESTS_FILTERS_EXPIRING_SMALL_FILTER_H_
 #define NESTLINE_TESTS_FILTERS_EXPIRING_SMALL_FILTER_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "lib/engine/place/layout.h"
 #include "nestline/expiring_filter.h"
@@ -21,14 +19,6 @@ inline ExpiringFilter small_expiring_filter(int bits, std::uint64_t blocks,
        .base_blocks = blocks,
        .capacity = blocks * (bits == 8 ? 36 : 27)},
       times));
-}
-
-inline format_tools::Bytes bytes_of(const ExpiringFilter& filter) {
-  format_tools::Bytes bytes;
-  save(filter, [&](std::span<const std::byte> part) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-  });
-  return bytes;
 }
 
 }  // namespace nestline::test

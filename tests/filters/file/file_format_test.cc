@@ -30,10 +30,7 @@ namespace nestline { namespace {
 using namespace format_tools;
 
 Bytes read_golden(const char* name) {
-  const std::string text =
-      test::read_file(NESTLINE_TEST_DATA "/golden/" + std::string(name) + ".nest");
-  const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.begin(), bytes.end()};
+  return test::read_bytes(NESTLINE_TEST_DATA "/golden/" + std::string(name) + ".nest");
 }
 
 // The error that the bytes cause.

@@ -18,6 +18,7 @@
 #include "nestline/io.h"
 #include "tests/filters/file/format_tools.h"
 #include "tests/filters/file/io_fixture.h"
+#include "tests/support/answers.h"
 #include "tests/support/errors.h"
 #include "tests/support/files.h"
 
@@ -55,23 +56,14 @@ class MappedFilterTest : public IoTest, public testing::WithParamInterface<int> 
 
   // No lookup misses a key.
   void expect_no_miss(const MappedFilter& mapped) const {
-    const std::size_t count = keys_.size();
-    ASSERT_EQ(hits(mapped), count);
-    std::vector<std::uint64_t> bitmap((count + 63) / 64);
-    ASSERT_EQ(mapped.may_contain_bits(keys_, bitmap), count);
-    std::vector<std::uint32_t> positions(count);
-    ASSERT_EQ(mapped.select(keys_, positions), count);
-    const std::vector<std::uint32_t> all = positions;
-    ASSERT_EQ(mapped.select(keys_, all, positions), count);
-    ASSERT_EQ(positions, all);
-    std::vector<std::uint8_t> copies(count);
-    mapped.count(keys_, copies);
+    const test::Answers answers = test::answers_of(mapped, keys_);
+    ASSERT_EQ(answers.hits(), keys_.size());
     std::size_t wrong = 0;
-    for (std::uint64_t key = 0; key < count; ++key) {
-      wrong += copies[key] < 1 + (key < kTwice);
+    for (std::uint64_t key = 0; key < keys_.size(); ++key) {
+      wrong += answers.counts[key] < 1 + (key < kTwice);
       if (key % 8 != 0) continue;
       wrong += !mapped.may_contain(key);
-      wrong += mapped.count(key) != copies[key];
+      wrong += mapped.count(key) != answers.counts[key];
     }
     ASSERT_EQ(wrong, 0u);
   }

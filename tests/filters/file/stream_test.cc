@@ -29,29 +29,8 @@ namespace nestline { namespace {
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 
-std::string text_of(const Bytes& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
-// A function that gives `bytes` in pieces of at most `piece`, and counts what it gave.
-class Giver {
- public:
-  explicit Giver(std::span<const std::byte> bytes, std::size_t piece = ~std::size_t{0})
-      : bytes_(bytes), piece_(piece) {}
-
-  std::size_t operator()(std::span<std::byte> to) {
-    const std::size_t count = std::min({to.size(), piece_, bytes_.size() - given_});
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(given_), count, to.begin());
-    given_ += count;
-    return count;
-  }
-  [[nodiscard]] std::size_t given() const { return given_; }
-
- private:
-  std::span<const std::byte> bytes_;
-  std::size_t piece_;
-  std::size_t given_ = 0;
-};
+using test::Giver;
+using test::text_of;
 
 class StreamTest : public IoTest {};
 
@@ -137,18 +116,6 @@ TEST_F(StreamTest, EveryTruncationIsRefused) {
     ASSERT_TRUE(error) << length;
     EXPECT_EQ(error->file, "stream");
     ASSERT_EQ(error->offset, length) << error->what();
-  }
-}
-
-TEST_F(StreamTest, EveryDamagedByteIsRefused) {
-  for (const int bits : kFilterWidths) {
-    Bytes bytes = to_bytes(filled(bits, 100, 90));
-    for (std::size_t at = 0; at < bytes.size(); ++at) {
-      bytes[at] ^= std::byte(1u << at % 8);
-      Giver giver(bytes);
-      ASSERT_THROW(Filter::load(std::ref(giver)), FormatError) << bits << " bits, byte " << at;
-      bytes[at] ^= std::byte(1u << at % 8);
-    }
   }
 }
 

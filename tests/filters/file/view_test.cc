@@ -1,5 +1,6 @@
 // Filters, maplets and expiring filters in bytes of somebody else: what `view` refuses, that it
-// answers as the one that was saved, and what each Verify promises for damage anywhere.
+// answers as the one that was saved, and what each Verify promises for damage anywhere. What
+// loading refuses of each kind: damage, other lengths, other kinds.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 
@@ -8,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
+#include <filesystem>
+#include <functional>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -19,7 +22,11 @@
 #include "nestline/io.h"
 #include "nestline/maplet.h"
 #include "tests/filters/file/format_tools.h"
+#include "tests/support/answers.h"
 #include "tests/support/errors.h"
+#include "tests/support/files.h"
+#include "tests/support/keys_of_kinds.h"
+#include "tests/support/temp_folder.h"
 
 namespace nestline { namespace {
 
@@ -76,12 +83,11 @@ struct AnExpiringFilter {
 template <class K>
 class ViewTest : public testing::Test {
  protected:
+  using Saved = decltype(K::saved);
+
   ViewTest() {
     for (std::uint64_t key = 0; key < kKeys; ++key) kind_.insert(key);
-    std::vector<std::byte> bytes;
-    save(kind_.saved, [&](std::span<const std::byte> piece) {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-    });
+    const test::Bytes bytes = test::saved_bytes(kind_.saved);
     void* const room = ::mmap(nullptr, bytes.size() + kSlack, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(room, MAP_FAILED);
@@ -89,6 +95,10 @@ class ViewTest : public testing::Test {
     bytes_ = {static_cast<std::byte*>(room), bytes.size()};
   }
   ~ViewTest() override { ::munmap(bytes_.data(), bytes_.size() + kSlack); }
+
+  static void load_in_pieces(std::span<const std::byte> bytes) {
+    (void)Saved::load(test::Giver(bytes, 1000));
+  }
 
   static bool finds_all(const typename K::View& view) {
     for (std::uint64_t key = 0; key < kKeys; ++key) {
@@ -129,13 +139,53 @@ TYPED_TEST(ViewTest, RefusesBytesThatAreNotAligned) {
 
 TYPED_TEST(ViewTest, RefusesOtherLengths) {
   using View = typename TypeParam::View;
+  const test::TempFolder folder;
   for (std::size_t length = 0; length < this->bytes_.size(); ++length) {
+    SCOPED_TRACE(length);
+    const std::span<std::byte> cut = this->bytes_.first(length);
     for (const Verify verify : {Verify::none, Verify::lazily, Verify::all}) {
-      EXPECT_THROW((void)View::view(this->bytes_.first(length), verify), FormatError) << length;
+      EXPECT_THROW((void)View::view(cut, verify), FormatError);
     }
+    EXPECT_THROW((void)TestFixture::Saved::load(cut), FormatError);
+    EXPECT_THROW(this->load_in_pieces(cut), FormatError);
+    if (length % 37 != 0) continue;
+    test::write_bytes(folder / "short", cut);
+    EXPECT_THROW((void)TestFixture::Saved::load(folder / "short"), FormatError);
+    EXPECT_THROW((void)View::open(folder / "short"), FormatError);
   }
+  EXPECT_NO_THROW(this->load_in_pieces(this->bytes_));
   const std::span<std::byte> longer(this->bytes_.data(), this->bytes_.size() + 1);
   EXPECT_THROW((void)View::view(longer), FormatError);
+  EXPECT_THROW((void)TestFixture::Saved::load(longer), FormatError);
+}
+
+TEST(Kinds, AreToldApart) {
+  using Read = std::function<void(const std::filesystem::path&)>;
+  const std::array<const char*, 3> names = {"a filter", "a maplet", "an expiring filter"};
+  const std::array<std::array<Read, 2>, 3> readers = {{
+      {[](const auto& path) { (void)Filter::load(path); },
+       [](const auto& path) { (void)MappedFilter::open(path); }},
+      {[](const auto& path) { (void)Maplet::load(path); },
+       [](const auto& path) { (void)MappedMaplet::open(path); }},
+      {[](const auto& path) { (void)ExpiringFilter::load(path); },
+       [](const auto& path) { (void)MappedExpiringFilter::open(path); }},
+  }};
+  const test::TempFolder folder;
+  save(Filter({.capacity = 100}), folder / names[0]);
+  save(Maplet({.capacity = 100}), folder / names[1]);
+  save(ExpiringFilter({.capacity = 100}), folder / names[2]);
+  for (const std::string made : names) {
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      for (const Read& read : readers[i]) {
+        if (made == names[i]) {
+          EXPECT_NO_THROW(read(folder / made));
+          continue;
+        }
+        EXPECT_EQ(test::error_of<FormatError>([&] { read(folder / made); }).value().cause,
+                  "this is " + made + " and not " + names[i] + ": load it as " + made);
+      }
+    }
+  }
 }
 
 TYPED_TEST(ViewTest, NoDamagedByteHidesAKey) {
@@ -146,6 +196,8 @@ TYPED_TEST(ViewTest, NoDamagedByteHidesAKey) {
     const std::byte damage{static_cast<std::uint8_t>(1u << at % 8)};
     this->bytes_[at] ^= damage;
     EXPECT_THROW((void)View::view(this->bytes_, Verify::all), FormatError);
+    EXPECT_THROW((void)TestFixture::Saved::load(this->bytes_), FormatError);
+    EXPECT_THROW(this->load_in_pieces(this->bytes_), FormatError);
     if (at < kHeader || at >= end) {
       EXPECT_THROW((void)View::view(this->bytes_), FormatError);
     } else {
@@ -169,9 +221,7 @@ TYPED_TEST(ViewTest, NoDamagedByteHidesAKey) {
 using ExpiringViewTest = ViewTest<AnExpiringFilter>;
 TEST_F(ExpiringViewTest, HasWhatAnExpiringFilterHas) {
   const ExpiringFilter& filter = kind_.saved;
-  std::vector<std::uint64_t> keys(5000);
-  std::iota(keys.begin(), keys.end(), 0);
-  const std::vector<std::uint32_t> selection{1, 4000, 77, 4999, 89};
+  const auto keys = test::sequence(0, 5000);
   for (const Verify verify : {Verify::none, Verify::lazily, Verify::all}) {
     const MappedExpiringFilter view = MappedExpiringFilter::view(bytes_, verify);
     EXPECT_EQ(view.now(), filter.now());
@@ -181,21 +231,7 @@ TEST_F(ExpiringViewTest, HasWhatAnExpiringFilterHas) {
     EXPECT_EQ(view.load_factor(), filter.load_factor());
     EXPECT_EQ(view.expected_fpr(), filter.expected_fpr());
     EXPECT_EQ(view.memory_bytes(), bytes_.size());
-    const auto answers = [&](const auto& one) {
-      std::vector<std::uint64_t> all((keys.size() + 63) / 64);
-      one.may_contain_bits(keys, all);
-      std::vector<std::uint8_t> bytes(keys.size());
-      all.push_back(one.may_contain(keys, bytes));
-      all.insert(all.end(), bytes.begin(), bytes.end());
-      std::vector<std::uint32_t> positions(keys.size());
-      positions.resize(one.select(keys, positions));
-      all.insert(all.end(), positions.begin(), positions.end());
-      positions.assign(selection.size(), 0);
-      positions.resize(one.select(keys, selection, positions));
-      all.insert(all.end(), positions.begin(), positions.end());
-      return all;
-    };
-    EXPECT_EQ(answers(view), answers(filter));
+    EXPECT_EQ(test::answers_of_each(view, keys), test::answers_of(filter, keys));
     std::vector<std::uint8_t> too_few(3);
     EXPECT_THROW(view.may_contain(keys, too_few), std::invalid_argument);
   }

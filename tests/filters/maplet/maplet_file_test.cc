@@ -35,17 +35,6 @@ class MapletFileTest : public testing::Test {
     }
     return maplet;
   }
-  static std::vector<std::byte> bytes_of(const Maplet& maplet) {
-    std::vector<std::byte> bytes;
-    save(maplet, [&](std::span<const std::byte> piece) {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-    });
-    return bytes;
-  }
-  void write(const fs::path& path, const std::vector<std::byte>& bytes) {
-    write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-  }
-
   const TempFolder folder_;
   Pairs pairs_;
 };
@@ -55,7 +44,7 @@ TEST_F(MapletFileTest, ReadsWhatItWrote) {
   ASSERT_GT(maplet.growth(), 0u);
   const fs::path path = folder_ / "maplet";
   save(maplet, path);
-  const std::vector<std::byte> bytes = bytes_of(maplet);
+  const Bytes bytes = saved_bytes(maplet);
   ASSERT_EQ(fs::file_size(path), bytes.size());
 
   const auto expect_same = [&](const Maplet& read) {
@@ -65,17 +54,11 @@ TEST_F(MapletFileTest, ReadsWhatItWrote) {
     EXPECT_EQ(read.seed(), 11u);
     EXPECT_EQ(read.growth(), maplet.growth());
     pairs_.expect_in(read);
-    EXPECT_EQ(bytes_of(read), bytes);
+    EXPECT_EQ(saved_bytes(read), bytes);
   };
   expect_same(Maplet::load(path));
   expect_same(Maplet::load(bytes));
-  std::size_t at = 0;
-  expect_same(Maplet::load([&](std::span<std::byte> to) {
-    const std::size_t count = std::min({to.size(), bytes.size() - at, std::size_t{1000}});
-    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), count, to.begin());
-    at += count;
-    return count;
-  }));
+  expect_same(Maplet::load(Giver(bytes, 1000)));
 
   const auto mapped = MappedMaplet::open(path);
   EXPECT_EQ(mapped.size(), maplet.size());
@@ -85,7 +68,7 @@ TEST_F(MapletFileTest, ReadsWhatItWrote) {
 }
 
 TEST_F(MapletFileTest, AReadMapletGoesOn) {
-  Maplet read = Maplet::load(bytes_of(filled(500, 3000)));
+  Maplet read = Maplet::load(saved_bytes(filled(500, 3000)));
   for (std::uint64_t i = 0; i < 1000; ++i) {
     const std::uint64_t key = 1'000'000 + i;
     ASSERT_TRUE(read.insert(key, i));
@@ -94,46 +77,11 @@ TEST_F(MapletFileTest, AReadMapletGoesOn) {
   pairs_.expect_in(read);
 }
 
-TEST_F(MapletFileTest, FiltersAndMapletsAreToldApart) {
-  save(filled(100, 50), folder_ / "maplet");
-  save(Filter({.capacity = 100}), folder_ / "filter");
-  const auto cause = [](auto&& call) {
-    return std::string(error_of<FormatError>(call).value().cause);
-  };
-  EXPECT_EQ(cause([&] { (void)Filter::load(folder_ / "maplet"); }),
-            "this is a maplet and not a filter: load it as a maplet");
-  EXPECT_EQ(cause([&] { (void)MappedFilter::open(folder_ / "maplet"); }),
-            "this is a maplet and not a filter: load it as a maplet");
-  EXPECT_EQ(cause([&] { (void)Maplet::load(folder_ / "filter"); }),
-            "this is a filter and not a maplet: load it as a filter");
-  EXPECT_EQ(cause([&] { (void)MappedMaplet::open(folder_ / "filter"); }),
-            "this is a filter and not a maplet: load it as a filter");
-}
-
-TEST_F(MapletFileTest, RefusesEveryFlippedByte) {
-  std::vector<std::byte> bytes = bytes_of(filled(100, 300));
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] ^= std::byte{0x10};
-    EXPECT_THROW((void)Maplet::load(bytes), FormatError) << i;
-    bytes[i] ^= std::byte{0x10};
-  }
-}
-
-TEST_F(MapletFileTest, RefusesEveryOtherLength) {
-  std::vector<std::byte> bytes = bytes_of(filled(100, 50));
-  const std::size_t size = bytes.size();
-  for (std::size_t length = 0; length < size; ++length) {
-    EXPECT_THROW((void)Maplet::load(std::span(bytes).first(length)), FormatError) << length;
-  }
-  bytes.push_back({});
-  EXPECT_THROW((void)Maplet::load(bytes), FormatError);
-}
-
 // Damage that the checksums do not show, since they were made after it.
 TEST_F(MapletFileTest, RefusesBlocksThatNoMapletLeaves) {
-  const std::vector<std::byte> good = bytes_of(filled(100, 0));
+  const Bytes good = saved_bytes(filled(100, 0));
   const auto with = [&](std::size_t at, std::uint8_t value) {
-    std::vector<std::byte> bytes = good;
+    Bytes bytes = good;
     bytes[kHeaderBytes + at] = std::byte{value};
     const std::size_t blocks = bytes.size() - kHeaderBytes - 2 * kChecksumBytes;
     const ChecksumBytes section = encode_checksum(std::span(bytes).subspan(kHeaderBytes, blocks));
@@ -154,7 +102,7 @@ TEST_F(MapletFileTest, RefusesBlocksThatNoMapletLeaves) {
   expect_refused(61, 1, "lock and version are not 0");
   expect_refused(0, 1, "its blocks hold 1");
 
-  write(folder_ / "locked", with(61, 1));
+  write_bytes(folder_ / "locked", with(61, 1));
   const auto mapped = MappedMaplet::open(folder_ / "locked");
   std::array<std::uint64_t, Maplet::kMaxCandidates> values;
   std::size_t refused = 0;
@@ -170,9 +118,9 @@ TEST_F(MapletFileTest, RefusesBlocksThatNoMapletLeaves) {
 
 TEST_F(MapletFileTest, AMappedMapletRefusesADamagedSectionOnly) {
   const Maplet maplet = filled(300'000, 250'000);  // 3 sections
-  std::vector<std::byte> bytes = bytes_of(maplet);
+  Bytes bytes = saved_bytes(maplet);
   bytes[kHeaderBytes + kSectionBytes + 1000] ^= std::byte{1};
-  write(folder_ / "damaged", bytes);
+  write_bytes(folder_ / "damaged", bytes);
   const auto mapped = MappedMaplet::open(folder_ / "damaged");
   std::array<std::uint64_t, Maplet::kMaxCandidates> values;
   std::size_t refused = 0;

@@ -1,6 +1,6 @@
 // insert, erase, replace and find are linearizable: short histories of a few threads on four keys
 // of a crowded maplet, checked against an exact model by the search of
-// tests/filters/concurrent/order_search.h. Threads are made to wait where
+// tests/support/order_search.h. Threads are made to wait where
 // lib/engine/place/test_hooks.h says that it matters. Two of the keys look the same and have each
 // other's homes as alternates; the other two share these blocks. All bytes of a value are equal and
 // tell whose it is, so that a value put together from two is noticed.
@@ -11,21 +11,19 @@
 
 #include <array>
 #include <atomic>
-#include <barrier>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
+#include <memory>
 #include <optional>
 #include <random>
 #include <span>
 #include <sstream>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "lib/engine/place/geometry.h"
 #include "nestline/maplet.h"
-#include "tests/filters/concurrent/order_search.h"
+#include "tests/support/histories.h"
 #include "tests/support/hooks.h"
 
 namespace nestline::test { namespace {
@@ -33,8 +31,7 @@ namespace nestline::test { namespace {
 constexpr std::size_t kKeys = 4;
 constexpr std::size_t kPartners = 2;  // the first keys
 constexpr std::size_t kValues = 3;    // of each key
-constexpr std::size_t kThreads = 3;
-constexpr std::size_t kSteps = 6;  // of a thread
+constexpr std::size_t kSteps = 6;     // of a thread
 
 // How many pairs of each key and value there are.
 using Counts = std::array<std::uint8_t, 16>;
@@ -96,16 +93,12 @@ std::optional<Counts> after(const PairOperation& operation, Counts counts) {
   return counts;
 }
 
-std::string to_string(const std::vector<PairOperation>& operations) {
+std::string to_string(const PairOperation& one) {
   std::ostringstream out;
-  for (const PairOperation& one : operations) {
-    out << "thread " << unsigned{one.thread} << " [" << one.start << ", " << one.end << "] "
-        << kNames[static_cast<std::size_t>(one.call)] << "(k" << unsigned{one.key} << ", "
-        << unsigned{one.value} << " -> " << unsigned{one.new_value} << ") done " << one.done
-        << " strange " << one.strange << " found";
-    for (const std::uint8_t count : one.found) out << ' ' << unsigned{count};
-    out << '\n';
-  }
+  out << kNames[static_cast<std::size_t>(one.call)] << "(k" << unsigned{one.key} << ", "
+      << unsigned{one.value} << " -> " << unsigned{one.new_value} << ") done " << one.done
+      << " strange " << one.strange << " found";
+  for (const std::uint8_t count : one.found) out << ' ' << unsigned{count};
   return out.str();
 }
 
@@ -119,9 +112,10 @@ Hash hash_at(std::uint64_t bases, std::uint64_t base, std::uint32_t rest) {
 // Who may change the maplet: every thread, or one.
 enum class WhoWrites : std::uint8_t { all, first };
 
-class Scene {
+class MapletStage {
  public:
-  explicit Scene(std::uint64_t seed) : random_(seed), maplet_({.capacity = 400}) {
+  MapletStage(std::uint64_t seed, WhoWrites writers)
+      : seed_(seed), writers_(writers), random_(seed), maplet_({.capacity = 400}) {
     const std::uint64_t bases = maplet_.slots() / 8;
     const Geometry geometry{bases, 0};
     std::uint32_t rest = 0;
@@ -142,30 +136,24 @@ class Scene {
       }
     }
     while (maplet_.load_factor() < 0.9) (void)maplet_.insert(Hash{random_()}, 0);
+    for (std::uint64_t& seed_of_thread : seeds_) seed_of_thread = random_();
   }
 
-  std::vector<PairOperation> play(WhoWrites writers) {
-    std::array<std::vector<PairOperation>, kThreads> parts;
-    std::barrier together(static_cast<std::ptrdiff_t>(kThreads));
-    {
-      std::vector<std::jthread> threads;
-      for (std::size_t t = 0; t < kThreads; ++t) {
-        threads.emplace_back([&, t, seed = random_()] {
-          std::mt19937_64 random(seed);
-          const bool writes = writers == WhoWrites::all || t == 0;
-          std::vector<Hash> own;  // of the crowd
-          together.arrive_and_wait();
-          for (std::size_t i = 0; i < kSteps; ++i) {
-            if (writes) jostle(random, own);
-            parts[t].push_back(step(random, writes));
-            parts[t].back().thread = static_cast<std::uint8_t>(t);
-          }
-        });
-      }
+  void play(std::size_t thread) {
+    std::mt19937_64 random(seeds_[thread]);
+    const bool writes = writers_ == WhoWrites::all || thread == 0;
+    std::vector<Hash> own;  // of the crowd
+    for (std::size_t i = 0; i < kSteps; ++i) {
+      perturb(-1);
+      if (writes) jostle(random, own);
+      recorder_.record(thread, any_operation(random, writes),
+                       [&](PairOperation& one) { call(one); });
     }
-    std::vector<PairOperation> all;
-    for (const auto& part : parts) all.insert(all.end(), part.begin(), part.end());
-    return all;
+  }
+
+  bool is_right(std::string* reason) const {
+    return recorder_.is_linearizable<CountsHash>(after, Counts{}, "seed " + std::to_string(seed_),
+                                                 reason);
   }
 
  private:
@@ -181,18 +169,21 @@ class Scene {
     if (random() % 64 == 0) (void)maplet_.grow();
   }
 
-  PairOperation step(std::mt19937_64& random, bool writes) {
+  static PairOperation any_operation(std::mt19937_64& random, bool writes) {
     PairOperation one;
     one.call = static_cast<Call>(writes ? random() % kNames.size() : 3 + random() % 2);
     one.key = static_cast<std::uint8_t>(random() % kKeys);
     one.value = static_cast<std::uint8_t>(random() % kValues);
     one.new_value = static_cast<std::uint8_t>(random() % kValues);
+    return one;
+  }
+
+  void call(PairOperation& one) {
     const Hash key = keys_[one.key];
     const auto number = [&](std::size_t value) { return number_of(pair_of(one.key, value)); };
     std::array<std::uint64_t, Maplet::kMaxCandidates> values;
     std::vector<std::uint32_t> first;
     std::vector<std::uint64_t> all;
-    one.start = tickets_.fetch_add(1);
     switch (one.call) {
       case Call::insert:
         one.done = bool{maplet_.insert(key, number(one.value))};
@@ -211,8 +202,6 @@ class Scene {
         take(one, all);
         break;
     }
-    one.end = tickets_.fetch_add(1);
-    return one;
   }
 
   static void take(PairOperation& one, std::span<const std::uint64_t> values) {
@@ -227,59 +216,53 @@ class Scene {
     }
   }
 
+  std::uint64_t seed_;
+  WhoWrites writers_;
   std::mt19937_64 random_;
   Maplet maplet_;
   std::array<Hash, kKeys> keys_{};
   std::vector<Hash> crowd_;
-  std::atomic<std::uint64_t> tickets_{0};
+  std::array<std::uint64_t, kMaxThreads> seeds_{};
+  Recorder<PairOperation> recorder_;
 };
 
-void wait_sometimes(int) {
-  thread_local std::mt19937 random(
-      static_cast<std::uint32_t>(std::hash<std::thread::id>()(std::this_thread::get_id())));
-  if (random() % 4 == 0) std::this_thread::yield();
-}
-
-// The first of so many histories that is not linearizable, as text; empty if all are.
+// The first history that is not linearizable, of at most so many; empty if all are.
 std::string first_wrong(std::uint64_t histories, WhoWrites writers) {
-  for (std::uint64_t seed = 0; seed < histories; ++seed) {
-    Scene scene(seed);
-    const std::vector<PairOperation> operations = scene.play(writers);
-    OrderSearch<PairOperation, Counts, CountsHash> search(operations);
-    if (!search.run(after, Counts{})) {
-      return "history of seed " + std::to_string(seed) + "\n" + to_string(operations);
-    }
-  }
-  return {};
+  Crew crew;
+  return play_stages(
+             crew, histories, true,
+             [&](std::uint64_t seed, int) { return std::make_unique<MapletStage>(seed, writers); })
+      .first_failure;
 }
 
 TEST(MapletHistoryTest, OfManyWriters) {
-  const Hooks hooks(wait_sometimes);
+  const Hooks hooks(perturb);
   EXPECT_EQ(first_wrong(of_histories(600), WhoWrites::all), "");
 }
 
 TEST(MapletHistoryTest, OfOneWriter) {
-  const Hooks hooks(wait_sometimes);
+  const Hooks hooks(perturb);
   EXPECT_EQ(first_wrong(of_histories(600), WhoWrites::first), "");
 }
 
 TEST(MapletHistoryTest, OfReadersThatLock) {
-  const Hooks hooks(wait_sometimes);
+  const Hooks hooks(perturb);
   test_hooks::lock_at_once = true;
   EXPECT_EQ(first_wrong(of_histories(300), WhoWrites::all), "");
 }
 
-TEST(MapletHistoryTest, ReadersWithoutValidationAreCaught) {
-  const Hooks hooks(wait_sometimes);
-  test_hooks::skip_validation = true;
+class BrokenMaplet : public testing::TestWithParam<std::atomic<bool>*> {};
+
+// Readers without validation, writers that forget changes.
+TEST_P(BrokenMaplet, FaultsAreCaught) {
+  const Hooks hooks(perturb);
+  *GetParam() = true;
   EXPECT_NE(first_wrong(200'000, WhoWrites::all), "");
 }
 
-TEST(MapletHistoryTest, WritersThatForgetChangesAreCaught) {
-  const Hooks hooks(wait_sometimes);
-  test_hooks::forget_changes = true;
-  EXPECT_NE(first_wrong(200'000, WhoWrites::all), "");
-}
+INSTANTIATE_TEST_SUITE_P(All, BrokenMaplet,
+                         testing::Values(&test_hooks::skip_validation,
+                                         &test_hooks::forget_changes));
 
 }  // namespace
 }  // namespace nestline::test

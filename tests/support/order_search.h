@@ -1,7 +1,7 @@
 // Whether finished operations of several threads can be put into an order that explains them: the
-// search of history.h, for any model.
-#ifndef NESTLINE_TESTS_FILTERS_CONCURRENT_ORDER_SEARCH_H_
-#define NESTLINE_TESTS_FILTERS_CONCURRENT_ORDER_SEARCH_H_
+// search that tests/filters/concurrent/history.h describes, for any model.
+#ifndef NESTLINE_TESTS_SUPPORT_ORDER_SEARCH_H_
+#define NESTLINE_TESTS_SUPPORT_ORDER_SEARCH_H_
 
 #include <algorithm>
 #include <array>
@@ -14,15 +14,6 @@
 #include <vector>
 
 namespace nestline::test {
-
-// How many of so many histories to play. Under the thread sanitizer a quarter: it is slow, and sees
-// a race without a wrong history.
-constexpr std::uint64_t of_histories(std::uint64_t count) {
-#if defined(__SANITIZE_THREAD__)
-  count /= 4;
-#endif
-  return count;
-}
 
 constexpr std::uint64_t mix(std::uint64_t word) {
   word = (word ^ (word >> 32)) * 0xd6e8feb86659fd93u;
@@ -94,4 +85,4 @@ class OrderSearch {
 
 }  // namespace nestline::test
 
-#endif  // NESTLINE_TESTS_FILTERS_CONCURRENT_ORDER_SEARCH_H_
+#endif  // NESTLINE_TESTS_SUPPORT_ORDER_SEARCH_H_

@@ -1,8 +1,40 @@
-#include "tests/filters/concurrent/history_runner.h"
+#include "tests/support/histories.h"
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
+#include <thread>
 
 namespace nestline::test {
+
+void spin(std::uint64_t times) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#else
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+#endif
+  }
+}
+
+void perturb(int point) {
+  // The thread's own generator; its start does not matter.
+  thread_local std::uint64_t state = std::hash<std::thread::id>()(std::this_thread::get_id()) | 1;
+  state ^= state << 13;
+  state ^= state >> 7;
+  state ^= state << 17;
+  const std::uint64_t what = (state >> 32) % 16;
+  // Rarer inside an operation than before it, since an operation comes to many points.
+  if (what < 4) {
+    std::this_thread::yield();
+  } else if (what < (point < 0 ? 12 : 8)) {
+    spin((state >> 16) % 128);
+  }
+}
+
+void linger() {
+  for (int i = 0; i < 8; ++i) perturb(0);
+}
 
 void SpinBarrier::wait() {
   const unsigned round = round_.load(std::memory_order_relaxed);
