@@ -13,10 +13,10 @@
 namespace nestline::test {
 
 struct Answers {
-  std::vector<std::uint8_t> found;      // of each key
-  std::vector<std::uint8_t> counts;     // of filters that count
-  std::vector<std::uint8_t> left;       // of filters whose keys expire
-  std::vector<std::uint32_t> selected;  // the positions of the keys that are found
+  std::vector<std::uint8_t> found;            // of each key
+  std::vector<std::uint8_t> counts;           // of filters that count
+  std::vector<std::uint8_t> remaining_ticks;  // of filters whose keys expire
+  std::vector<std::uint32_t> selected;        // the positions of the keys that are found
   bool operator==(const Answers&) const = default;
 
   [[nodiscard]] std::size_t hits() const { return selected.size(); }
@@ -36,12 +36,12 @@ Answers answers_of(const AnyFilter& filter, const KeyRange& keys, std::size_t sh
     filter.count(keys, bytes);
     answers.counts.assign(bytes.begin(), bytes.end());
   }
-  if constexpr (requires { filter.left(keys, bytes); }) {
-    filter.left(keys, bytes);
-    answers.left.assign(bytes.begin(), bytes.end());
-  } else if constexpr (requires { filter.left(keys[0]); }) {
+  if constexpr (requires { filter.remaining_ticks(keys, bytes); }) {
+    filter.remaining_ticks(keys, bytes);
+    answers.remaining_ticks.assign(bytes.begin(), bytes.end());
+  } else if constexpr (requires { filter.remaining_ticks(keys[0]); }) {
     for (const auto& key : keys)
-      answers.left.push_back(static_cast<std::uint8_t>(filter.left(key)));
+      answers.remaining_ticks.push_back(static_cast<std::uint8_t>(filter.remaining_ticks(key)));
   }
   EXPECT_EQ(room.back(), 77);
 
@@ -87,8 +87,8 @@ Answers answers_of_each(const AnyFilter& filter, const KeyRange& keys, std::size
     if constexpr (requires { filter.count(keys[i]); }) {
       wrong += filter.count(keys[i]) != answers.counts[i];
     }
-    if constexpr (requires { filter.left(keys[i]); }) {
-      wrong += filter.left(keys[i]) != answers.left[i];
+    if constexpr (requires { filter.remaining_ticks(keys[i]); }) {
+      wrong += filter.remaining_ticks(keys[i]) != answers.remaining_ticks[i];
     }
   }
   EXPECT_EQ(wrong, 0u);
