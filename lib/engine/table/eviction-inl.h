@@ -42,6 +42,7 @@
 #include <utility>
 
 #include "lib/engine/kernels/candidates-inl.h"
+#include "lib/engine/kernels/dead-inl.h"
 #include "lib/engine/kernels/match-inl.h"
 #include "lib/engine/kernels/paths-inl.h"
 #include "lib/engine/kernels/residents-inl.h"
@@ -417,7 +418,12 @@ class EvictionPlan : public EvictionSearch<L> {
                               eviction_rank(arrival.fingerprint));
       count_change(from);
       newcomer_leaves_ = true;
-      if (is_last) stored_ = store(hold, arrival, known);
+      if (is_last) {
+        if constexpr (L::kExpires) {
+          emptied_ += empty_dead<L>(hold, arrival.block, tick_of_holder<Locks>(blocks_));
+        }
+        stored_ = store(hold, arrival, known);
+      }
       return true;
     }
     typename Locks::BlockLock hold(blocks_, from, arrival.block);

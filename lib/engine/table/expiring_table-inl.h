@@ -164,6 +164,9 @@ class ExpiringTable : public Table<L, Locks> {
       emptied_ += at_home.apply(hold, home.block);
       return Outcome::stored;
     }
+    // So that an eviction finds these slots free.
+    emptied_ += at_home.apply(hold, home.block);
+    if (both && !goes_away) emptied_ += empty_dead<L>(hold, away.block, now);
     absence = this->absence_of(home);
     return std::nullopt;
   }
