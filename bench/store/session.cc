@@ -113,11 +113,6 @@ std::string number(double value, const char* unit, int digits) {
   return text;
 }
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
-
 void check_answers(const System& system, std::size_t found, std::size_t expected,
                    std::uint64_t heads, std::uint64_t expected_heads) {
   if (found == expected && heads == expected_heads) return;

@@ -13,18 +13,15 @@
 #include <vector>
 
 #include "bench/store/machine.h"
+#include "bench/store/measuring.h"
 #include "bench/store/systems/system.h"
 
 namespace nestline::bench {
 
-struct Settings {
-  std::uint64_t records = 100'000;
-  std::filesystem::path folder = "store_bench.data";
+struct Settings : Measuring {
   std::vector<System> systems;
   std::set<std::string> rows;  // empty: all
-  unsigned rounds = 5;
-  double seconds = 0.5;  // of each system in each round
-  bool keep = false;     // whether the databases stay when the program ends
+  bool keep = false;           // whether the databases stay when the program ends
 };
 
 class Session {
@@ -61,8 +58,6 @@ void print_line(const std::string& row, const System& system, bool sync_each,
 
 // A number with so many digits after the point, and its unit.
 std::string number(double value, const char* unit, int digits = 1);
-
-double median(std::vector<double> values);
 
 // Throws when the answers were wrong.
 void check_answers(const System& system, std::size_t found, std::size_t expected,

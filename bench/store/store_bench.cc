@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <exception>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,54 +22,29 @@
 
 namespace nestline::bench { namespace {
 
-std::set<std::string> split(std::string_view text) {
-  std::set<std::string> words;
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    words.emplace(text.substr(0, comma));
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-  }
-  return words;
-}
-
-[[noreturn]] void fail(const std::string& message) {
-  std::fprintf(stderr, "store_bench: %s\n", message.c_str());
-  std::exit(2);
-}
-
-Settings read_arguments(int count, char** arguments) {
+Settings read_settings(int count, char** arguments) {
   Settings settings;
+  settings.folder = "store_bench.data";
+  settings.seconds = 0.5;
   settings.systems = systems();
-  for (int i = 1; i < count; ++i) {
-    const std::string_view option = arguments[i];
+  read_arguments(count, arguments, 100, settings, [&](std::string_view option, const char* value) {
     if (option == "--keep") {
       settings.keep = true;
-      continue;
+      return 1;
     }
-    if (i + 1 == count) fail("what does " + std::string(option) + " mean?");
-    const char* value = arguments[++i];
-    if (option == "--records") {
-      settings.records = std::strtoull(value, nullptr, 10);
-    } else if (option == "--folder") {
-      settings.folder = value;
-    } else if (option == "--rounds") {
-      settings.rounds = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
-    } else if (option == "--seconds") {
-      settings.seconds = std::strtod(value, nullptr);
-    } else if (option == "--rows") {
+    if (value == nullptr) return 0;
+    if (option == "--rows") {
       settings.rows = split(value);
     } else if (option == "--systems") {
       const std::set<std::string> wanted = split(value);
       std::erase_if(settings.systems,
                     [&](const System& system) { return !wanted.contains(system.name); });
     } else {
-      fail("unknown option " + std::string(option));
+      return 0;
     }
-  }
-  if (settings.records < 100 || settings.rounds == 0 || !(settings.seconds > 0) ||
-      settings.systems.empty()) {
-    fail("at least 100 records, 1 round, some time and one system are needed");
-  }
+    return 2;
+  });
+  if (settings.systems.empty()) throw std::runtime_error("none of these systems is there");
   return settings;
 }
 
@@ -81,7 +57,7 @@ void put_until_killed(char** arguments) {
 
 int run(int count, char** arguments) {
   if (count == 5 && std::string_view(arguments[1]) == "--put-for-ever") put_until_killed(arguments);
-  const Settings settings = read_arguments(count, arguments);
+  const Settings settings = read_settings(count, arguments);
   Session session(settings);
   std::printf("%s", describe_machine(settings.folder).c_str());
   std::printf("records: %llu, keys of 16 bytes, values of 100\n",

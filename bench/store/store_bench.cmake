@@ -2,6 +2,7 @@
 add_executable(
   store_bench
   store/machine.cc
+  store/measuring.cc
   store/rows_disk.cc
   store/rows_get.cc
   store/rows_open.cc

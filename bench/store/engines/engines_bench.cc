@@ -25,9 +25,10 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/store/engines/engine.h"
 #include "bench/store/engines/filter_policy.h"
 #include "bench/store/machine.h"
+#include "bench/store/measuring.h"
+#include "bench/store/systems/system.h"
 #include "bench/store/workload.h"
 #include "nestline/guard.h"
 
@@ -35,31 +36,32 @@ namespace nestline::bench { namespace {
 
 constexpr std::size_t kBatch = 1024;
 
-struct Settings {
-  std::uint64_t records = 100'000;
-  std::filesystem::path folder = "engines_bench.data";
+struct Settings : Measuring {
   std::set<std::string> engines;  // empty: all
-  unsigned rounds = 5;
-  double seconds = 0.2;  // of each side of each row in each round
 };
 
 // One engine, and a guard that knows its keys.
 struct Bench {
   const Settings& settings;
-  const EngineKind& kind;
+  const System& kind;
   std::filesystem::path folder;
-  std::unique_ptr<Engine> engine;
+  std::unique_ptr<Database> engine;
+  std::unique_ptr<Reader> reader;
   std::unique_ptr<Guard> guard;
 
+  void close() {
+    reader.reset();
+    engine.reset();
+  }
+  void open() {
+    close();
+    engine = kind.open({folder, settings.records, false});
+    reader = engine->reader();
+  }
   [[nodiscard]] std::filesystem::path guard_file() const {
     return settings.folder / (kind.name + ".nest");
   }
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 // Times without and with the guard, of all rounds.
 struct Pair {
@@ -81,7 +83,7 @@ void print(const Bench& bench, const char* row, double figure, const char* unit)
 // Asks without or with the guard. Returns how many keys were found.
 std::size_t ask(Bench& bench, std::span<const std::string_view> keys, bool batches, bool guarded,
                 Taken& taken) {
-  Engine& engine = *bench.engine;
+  Reader& engine = *bench.reader;
   std::size_t found = 0;
   if (batches) {
     std::vector<std::string_view> left;
@@ -113,7 +115,7 @@ void check(bool right, const Bench& bench) {
 void load(Bench& bench) {
   std::filesystem::remove_all(bench.folder);
   std::filesystem::create_directories(bench.folder);
-  bench.engine = bench.kind.open(bench.folder);
+  bench.open();
   constexpr std::size_t kChunk = 65'536;
   Records records;
   for (std::uint64_t first = 0; first < bench.settings.records; first += kChunk) {
@@ -223,9 +225,9 @@ void measure_cold(Bench& bench) {
     double cached = 0;
     for (unsigned round = 0; round < bench.settings.rounds; ++round) {
       for (const bool guarded : {false, true}) {
-        bench.engine.reset();
+        bench.close();
         cached = std::max(cached, drop_from_cache(bench.folder));
-        bench.engine = bench.kind.open(bench.folder);
+        bench.open();
         Questions questions(bench.settings.records, present, 777 + round);
         questions.draw(kBatch);
         Taken taken;
@@ -250,7 +252,8 @@ void measure_cold(Bench& bench) {
 
 // Changes: the same number without and with the guard, 256 in turn.
 void measure_changes(Bench& bench) {
-  Engine& engine = *bench.engine;
+  Database& engine = *bench.engine;
+  Reader& reader = *bench.reader;
   Guard& guard = *bench.guard;
   constexpr std::size_t kTurn = 256;
   const std::size_t turns =
@@ -275,11 +278,11 @@ void measure_changes(Bench& bench) {
   const auto guarded_put = [&](std::string_view key, std::string_view value) {
     Taken ignored;
     guard.put(
-        key, [&] { return engine.get(key, ignored); }, [&] { engine.put(key, value); });
+        key, [&] { return reader.get(key, ignored); }, [&] { engine.put(key, value); });
   };
   const auto plain_erase = [&](std::string_view key, std::string_view) { engine.erase(key); };
   const auto guarded_erase = [&](std::string_view key, std::string_view) {
-    guard.erase(key, [&] { return engine.erase_known(key); });
+    guard.erase(key, [&] { return engine.erase_known(key, reader); });
   };
   const std::uint64_t records = bench.settings.records;
   const auto fresh = [&](std::size_t turn) { return records + turn * kTurn; };
@@ -291,39 +294,33 @@ void measure_changes(Bench& bench) {
   measure("erase keys that are not there", strange, plain_erase, guarded_erase);
 }
 
-std::set<std::string> split(std::string_view text) {
-  std::set<std::string> words;
-  while (!text.empty()) {
-    const std::size_t comma = text.find(',');
-    words.emplace(text.substr(0, comma));
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-  }
-  return words;
+std::vector<System> engines() {
+  std::vector<System> all;
+#ifdef NESTLINE_BENCH_LEVELDB
+  add_leveldb_engines(all);
+#endif
+#ifdef NESTLINE_BENCH_ROCKSDB
+  add_rocksdb_engines(all);
+#endif
+#ifdef NESTLINE_BENCH_LMDB
+  add_lmdb_engines(all);
+#endif
+#ifdef NESTLINE_BENCH_SQLITE
+  add_sqlite_engines(all);
+#endif
+  return all;
 }
 
-Settings read_arguments(int count, char** arguments) {
+Settings read_settings(int count, char** arguments) {
   Settings settings;
-  for (int i = 1; i < count; ++i) {
-    const std::string option = arguments[i];
-    if (i + 1 == count) throw std::runtime_error("what does " + option + " mean?");
-    const char* value = arguments[++i];
-    if (option == "--records") {
-      settings.records = std::strtoull(value, nullptr, 10);
-    } else if (option == "--folder") {
-      settings.folder = value;
-    } else if (option == "--engines") {
-      settings.engines = split(value);
-    } else if (option == "--rounds") {
-      settings.rounds = static_cast<unsigned>(std::strtoul(value, nullptr, 10));
-    } else if (option == "--seconds") {
-      settings.seconds = std::strtod(value, nullptr);
-    } else {
-      throw std::runtime_error("unknown option " + option);
-    }
-  }
-  if (settings.records < 10'000 || settings.rounds == 0 || !(settings.seconds > 0)) {
-    throw std::runtime_error("at least 10,000 records, 1 round and some time are needed");
-  }
+  settings.folder = "engines_bench.data";
+  settings.seconds = 0.2;
+  read_arguments(count, arguments, 10'000, settings,
+                 [&](std::string_view option, const char* value) {
+                   if (value == nullptr || option != "--engines") return 0;
+                   settings.engines = split(value);
+                   return 2;
+                 });
   return settings;
 }
 
@@ -335,16 +332,16 @@ void run(const Settings& settings) {
   const auto wanted = [&](const std::string& name) {
     return settings.engines.empty() || settings.engines.contains(name);
   };
-  for (const EngineKind& kind : engine_kinds()) {
+  for (const System& kind : engines()) {
     if (!wanted(kind.name)) continue;
     std::printf("%s: %s\n", kind.name.c_str(), kind.settings.c_str());
-    Bench bench{settings, kind, settings.folder / kind.name, nullptr, nullptr};
+    Bench bench{settings, kind, settings.folder / kind.name, nullptr, nullptr, nullptr};
     load(bench);
     measure_recovery(bench);
     measure_questions(bench);
     measure_cold(bench);
     measure_changes(bench);
-    bench.engine.reset();
+    bench.close();
     std::filesystem::remove_all(bench.folder);
     std::filesystem::remove(bench.guard_file());
   }
@@ -359,7 +356,7 @@ void run(const Settings& settings) {
 
 int main(int count, char** arguments) {
   try {
-    nestline::bench::run(nestline::bench::read_arguments(count, arguments));
+    nestline::bench::run(nestline::bench::read_settings(count, arguments));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "engines_bench: %s\n", error.what());
     return 1;

@@ -3,7 +3,6 @@
 #include <sqlite3.h>
 
 #include <cstddef>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -12,15 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/store/engines/engine.h"
+#include "bench/store/systems/system.h"
 
 namespace nestline::bench {
 namespace {
 
-class Sqlite final : public Engine {
+class Sqlite final : public Database {
  public:
-  explicit Sqlite(const std::filesystem::path& folder) {
-    check(sqlite3_open((folder / "records.sqlite").c_str(), &db_) == SQLITE_OK);
+  explicit Sqlite(const Opening& opening) {
+    check(sqlite3_open((opening.folder / "records.sqlite").c_str(), &db_) == SQLITE_OK);
     run("PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF; PRAGMA cache_size=-65536;"
         "CREATE TABLE IF NOT EXISTS records(k BLOB PRIMARY KEY, v BLOB) WITHOUT ROWID;");
     get_ = prepare("SELECT v FROM records WHERE k = ?1");
@@ -34,31 +33,18 @@ class Sqlite final : public Engine {
   Sqlite(const Sqlite&) = delete;
   Sqlite& operator=(const Sqlite&) = delete;
 
-  bool get(std::string_view key, Taken& taken) override {
-    bind(get_, 1, key);
-    const bool found = sqlite3_step(get_) == SQLITE_ROW;
-    if (found) {
-      taken.look_at({static_cast<const char*>(sqlite3_column_blob(get_, 0)),
-                     static_cast<std::size_t>(sqlite3_column_bytes(get_, 0))});
-    }
-    check(sqlite3_reset(get_) == SQLITE_OK);
-    return found;
-  }
-  std::size_t get_many(std::span<const std::string_view> keys, Taken& taken) override {
-    run("BEGIN");
-    const std::size_t found = Engine::get_many(keys, taken);
-    run("COMMIT");
-    return found;
-  }
+  std::unique_ptr<Reader> reader() override { return std::make_unique<Reading>(*this); }
   void put(std::string_view key, std::string_view value) override {
     bind(put_, 1, key);
     bind(put_, 2, value);
     step(put_);
   }
-  void erase(std::string_view key) override { erase_known(key); }
-  bool erase_known(std::string_view key) override {
+  void erase(std::string_view key) override {
     bind(erase_, 1, key);
     step(erase_);
+  }
+  bool erase_known(std::string_view key, Reader&) override {
+    erase(key);
     return sqlite3_changes(db_) != 0;
   }
   void each_key(const std::function<void(std::string_view)>& with) override {
@@ -74,6 +60,31 @@ class Sqlite final : public Engine {
   void settle() override { run("PRAGMA wal_checkpoint(TRUNCATE)"); }
 
  private:
+  // One for all: a connection belongs to one thread here.
+  class Reading final : public Reader {
+   public:
+    explicit Reading(Sqlite& in) : in_(in) {}
+    bool get(std::string_view key, Taken& taken) override {
+      in_.bind(in_.get_, 1, key);
+      const bool found = sqlite3_step(in_.get_) == SQLITE_ROW;
+      if (found) {
+        taken.look_at({static_cast<const char*>(sqlite3_column_blob(in_.get_, 0)),
+                       static_cast<std::size_t>(sqlite3_column_bytes(in_.get_, 0))});
+      }
+      in_.check(sqlite3_reset(in_.get_) == SQLITE_OK);
+      return found;
+    }
+    std::size_t get_many(std::span<const std::string_view> keys, Taken& taken) override {
+      in_.run("BEGIN");
+      const std::size_t found = Reader::get_many(keys, taken);
+      in_.run("COMMIT");
+      return found;
+    }
+
+   private:
+    Sqlite& in_;
+  };
+
   void check(bool fine) {
     if (!fine) throw std::runtime_error(std::string("sqlite: ") + sqlite3_errmsg(db_));
   }
@@ -102,9 +113,11 @@ class Sqlite final : public Engine {
 
 }  // namespace
 
-void add_sqlite(std::vector<EngineKind>& kinds) {
-  kinds.push_back({"sqlite", "WITHOUT ROWID, WAL, synchronous off, cache of 64 MiB",
-                   [](const auto& folder) { return std::make_unique<Sqlite>(folder); }});
+void add_sqlite_engines(std::vector<System>& engines) {
+  engines.push_back({"sqlite", "", "WITHOUT ROWID, WAL, synchronous off, cache of 64 MiB", true,
+                     [](const Opening& opening) -> std::unique_ptr<Database> {
+                       return std::make_unique<Sqlite>(opening);
+                     }});
 }
 
 }  // namespace nestline::bench

@@ -4,12 +4,14 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "bench/store/systems/system.h"
 
@@ -60,19 +62,32 @@ class Lmdb final : public Database {
     return std::make_unique<LmdbReader>(environment_, table_);
   }
   void put(std::string_view key, std::string_view value) override {
-    MDB_txn* transaction = nullptr;
-    check(mdb_txn_begin(environment_, nullptr, 0, &transaction));
-    MDB_val k = val(key);
-    MDB_val v = val(value);
-    check(mdb_put(transaction, table_, &k, &v, 0));
-    check(mdb_txn_commit(transaction));
+    const auto one = [&](MDB_txn* transaction) {
+      MDB_val k = val(key);
+      MDB_val v = val(value);
+      check(mdb_put(transaction, table_, &k, &v, 0));
+    };
+    loading_ != nullptr ? one(loading_) : change(one);
   }
-  void erase(std::string_view key) override {
-    MDB_txn* transaction = nullptr;
-    check(mdb_txn_begin(environment_, nullptr, 0, &transaction));
-    MDB_val k = val(key);
-    check(mdb_del(transaction, table_, &k, nullptr));
-    check(mdb_txn_commit(transaction));
+  void erase(std::string_view key) override { remove(key); }
+  bool erase_known(std::string_view key, Reader&) override { return remove(key); }
+  void each_key(const std::function<void(std::string_view)>& with) override {
+    MDB_txn* reading = nullptr;
+    check(mdb_txn_begin(environment_, nullptr, MDB_RDONLY, &reading));
+    MDB_cursor* cursor = nullptr;
+    check(mdb_cursor_open(reading, table_, &cursor));
+    MDB_val key;
+    MDB_val value;
+    while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == MDB_SUCCESS) {
+      with({static_cast<const char*>(key.mv_data), key.mv_size});
+    }
+    mdb_cursor_close(cursor);
+    mdb_txn_abort(reading);
+  }
+  void begin_load() override { check(mdb_txn_begin(environment_, nullptr, 0, &loading_)); }
+  void end_load() override {
+    check(mdb_txn_commit(loading_));
+    loading_ = nullptr;
   }
   // By a copy, the way that LMDB has.
   void compact() override {
@@ -91,24 +106,48 @@ class Lmdb final : public Database {
     check(mdb_env_set_mapsize(environment_, opening_.records * 1000 + (std::size_t{1} << 30)));
     const unsigned flags = MDB_NOTLS | (opening_.sync_each ? 0U : MDB_NOSYNC);
     check(mdb_env_open(environment_, opening_.folder.c_str(), flags, 0644));
+    change([&](MDB_txn* transaction) { check(mdb_dbi_open(transaction, nullptr, 0, &table_)); });
+  }
+
+  template <class F>
+  void change(F&& with) {
     MDB_txn* transaction = nullptr;
     check(mdb_txn_begin(environment_, nullptr, 0, &transaction));
-    check(mdb_dbi_open(transaction, nullptr, 0, &table_));
+    with(transaction);
     check(mdb_txn_commit(transaction));
+  }
+
+  // Whether the key was there.
+  bool remove(std::string_view key) {
+    bool was_there = false;
+    change([&](MDB_txn* transaction) {
+      MDB_val k = val(key);
+      const int error = mdb_del(transaction, table_, &k, nullptr);
+      if (error != MDB_NOTFOUND) check(error);
+      was_there = error == MDB_SUCCESS;
+    });
+    return was_there;
   }
 
   Opening opening_;
   MDB_env* environment_ = nullptr;
   MDB_dbi table_ = 0;
+  MDB_txn* loading_ = nullptr;
 };
+
+std::unique_ptr<Database> open_lmdb(const Opening& opening) {
+  return std::make_unique<Lmdb>(opening);
+}
 
 }  // namespace
 
 System lmdb_system() {
   return {"lmdb", "mmap", "a transaction each put, MDB_NOSYNC unless synced, no MDB_WRITEMAP", true,
-          [](const Opening& opening) -> std::unique_ptr<Database> {
-            return std::make_unique<Lmdb>(opening);
-          }};
+          open_lmdb};
+}
+
+void add_lmdb_engines(std::vector<System>& engines) {
+  engines.push_back({"lmdb", "", "MDB_NOSYNC, a transaction for each change", true, open_lmdb});
 }
 
 }  // namespace nestline::bench

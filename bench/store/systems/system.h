@@ -1,5 +1,6 @@
-// One interface to the databases that are measured side by side. Each has a file of its own here,
-// which says how it is set up; a database whose package is not installed is left out by CMake.
+// One interface to the databases that are measured beside the store, and to the engines that a
+// Guard is measured before. Each has a file of its own here, which says how it is set up for
+// either; one whose package is not installed is left out by CMake.
 //
 // Every call that fails throws std::runtime_error with the database's own words. A Database takes
 // calls of several threads at once; a Reader belongs to one thread.
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -62,7 +64,21 @@ class Database {
   virtual ~Database() = default;  // closes it
   virtual std::unique_ptr<Reader> reader() = 0;
   virtual void put(std::string_view key, std::string_view value) = 0;
-  virtual void erase(std::string_view key) = 0;
+  virtual void erase(std::string_view key) = 0;  // the cheapest that it has
+  // Also says whether the key was there. `reader` is one of this database.
+  virtual bool erase_known(std::string_view key, Reader& reader) {
+    Taken ignored;
+    if (!reader.get(key, ignored)) return false;
+    erase(key);
+    return true;
+  }
+  // Of engines: calls with(key) for all keys.
+  virtual void each_key(const std::function<void(std::string_view)>&) {
+    throw std::logic_error("this database is not measured as an engine");
+  }
+  // One transaction around many puts, to load quickly.
+  virtual void begin_load() {}
+  virtual void end_load() {}
   // Does what earlier puts left to do in the background, so that questions are at their fastest.
   virtual void settle() {}
   // Gives back the room of what was erased and overwritten.
@@ -93,6 +109,11 @@ System lmdb_system();
 System rocksdb_system();
 System tinycdb_system();
 System tkrzw_system();
+// Engines, each with and without filters of its own.
+void add_leveldb_engines(std::vector<System>& engines);
+void add_lmdb_engines(std::vector<System>& engines);
+void add_rocksdb_engines(std::vector<System>& engines);
+void add_sqlite_engines(std::vector<System>& engines);
 
 }  // namespace nestline::bench
 
