@@ -367,7 +367,7 @@ class EvictionPlan : public EvictionSearch<L> {
   void watch(std::uint64_t block) { watched_ = block; }
 
   // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
-  HWY_NOINLINE bool execute() {
+  HWY_INLINE bool execute() {
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
       if (!move(before.arrival.block, *node)) return false;
@@ -408,7 +408,7 @@ class EvictionPlan : public EvictionSearch<L> {
   using typename EvictionSearch<L>::Node;
 
   // Moves the node's fingerprint from block `from` to where it arrives.
-  HWY_NOINLINE bool move(std::uint64_t from, const Node& node) {
+  bool move(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
     const bool is_last = stores_ && node.parent == 0;
     const EvictionPath known = &node == &nodes_[end_] ? end_path_ : EvictionPath();
