@@ -263,7 +263,8 @@ void blocks_read(benchmark::State& state, int bits, std::size_t bytes, int lives
         const Place home =
             home_of<decltype(layout)>(table.view.geometry, table.hasher()(key).value);
         Place other;
-        away += may_be_away(table.view.geometry, table.view.blocks[home.block].mark(), home, other);
+        away += may_be_away(table.view.geometry, table.view.blocks[home.block].overflow_mark(),
+                            home, other);
       });
     }
     blocks = 1 + static_cast<double>(away) / kKeys;

@@ -6,7 +6,7 @@
 #include <rocksdb/cache.h>
 #include <rocksdb/db.h>
 #include <rocksdb/filter_policy.h>
-#include <rocksdb/table-inl.h>
+#include <rocksdb/table.h>
 
 #include <cstddef>
 #include <functional>
