@@ -58,7 +58,8 @@ constexpr Engine engine() {
   engine.layout = L::kNumber;
   engine.block = block_kernels<L>();
   engine.maplet_lookups = {find, locate, find_batch};
-  engine.maplet = {operations<NoLocks>(), operations<OneWriter>(), operations<BlockLocks>()};
+  engine.maplet.one_writer = operations<OneWriter>();
+  engine.maplet.many_writers = operations<BlockLocks>();
   engine.split = split_slots<L>;
   return engine;
 }

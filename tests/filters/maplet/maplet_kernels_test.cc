@@ -168,7 +168,7 @@ struct Filled {
     for (int i = 0; i < 500; ++i) hashes.push_back(random());
   }
   [[nodiscard]] BlocksView view() const { return {blocks.data(), kGeometry, derive_secrets(9)}; }
-  static const MapletOperations& operations() { return engine_for(kMapletBits).maplet.alone; }
+  static const MapletOperations& operations() { return engine_for(kMapletBits).maplet.one_writer; }
 };
 
 TEST(MapletKernelsTest, FindsTheValuesThatTheTableFinds) {
