@@ -18,12 +18,9 @@ HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
 template <class L, class Locks>
-Result renew(const BlocksView& view, std::uint64_t hash, std::uint32_t life,
-             std::uint32_t& emptied) noexcept {
-  ExpiringTable<L, Locks> table(view);
-  const Result result = table.renew(table.home(hash), life);
-  emptied += table.emptied();
-  return result;
+Result renew_one(const BlocksView& view, std::uint64_t hash, std::uint32_t life,
+                 std::uint32_t& emptied) noexcept {
+  return renew<L, Locks>(view, home_of_key<L>(view.geometry, hash), life, emptied);
 }
 
 template <class L, class Locks>
@@ -36,22 +33,17 @@ std::size_t renew_run(const BlocksView& view, const Inputs& inputs, std::uint32_
                       std::size_t first, Record& record, std::uint32_t& emptied) noexcept {
   const bool is_large = view.geometry.blocks() >= kLargeBlocks;
   std::size_t taken = 0;
-  using AnyTable = ExpiringTable<L, Locks>;
-  AnyTable table(view);
+  const ExpiringTable<L, Locks> table(view);
   for (PlaceGroups<L, Fetch::home> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (is_large && i % kPiece == 0) {
         for (const Place& home : groups.ahead(i + kPiece, kPiece)) table.prefetch_others(home);
       }
-      const Result outcome = table.renew(groups.visit(i), life);
-      if (HWY_UNLIKELY(!outcome)) {
-        emptied += table.emptied();
-        return taken;
-      }
+      const Result outcome = renew<L, Locks>(view, groups.visit(i), life, emptied);
+      if (HWY_UNLIKELY(!outcome)) return taken;
       record.add(first + taken++, *outcome);
     }
   }
-  emptied += table.emptied();
   return taken;
 }
 
@@ -96,7 +88,7 @@ std::size_t sweep(const BlocksView& view, std::uint64_t first, std::uint64_t cou
 
 template <class L, class Locks>
 constexpr ExpiringOperations expiring_operations() {
-  return {renew<L, Locks>,     contains_again<L, Locks>, ticks_left_of<L, Locks>,
+  return {renew_one<L, Locks>, contains_again<L, Locks>, ticks_left_of<L, Locks>,
           renew_run<L, Locks>, ticks_left_run<L, Locks>, sweep<L, Locks>};
 }
 

@@ -37,6 +37,7 @@
 #include "lib/engine/kernels/targets.h"
 #include "lib/engine/place/layout.h"
 #include "nestline/concurrent_filter.h"
+#include "nestline/expiring_filter.h"
 #include "nestline/filter.h"
 
 // scripts/bench knows this function by its name. The empty assembly keeps the call from becoming a
@@ -143,6 +144,11 @@ void count_changes(int bits, const Keys& keys, const std::string& end) {
   count("insert/batch/empty_to_95" + end, keys.size(), [&] { (void)filter.insert(keys); });
   expect(filter.size() == keys.size(), "a filter did not take its keys");
   filter.clear();
+  count("insert/single/empty_to_95" + end, keys.size(), [&] {
+    for (const std::uint64_t key : keys) (void)filter.insert(key);
+  });
+  expect(filter.size() == keys.size(), "a filter did not take its keys");
+  filter.clear();
   const std::span<const std::uint64_t> all(keys);
   const std::size_t most = keys_at(0.90, bits);
   store(filter, all.first(most));
@@ -170,6 +176,22 @@ void count_concurrent(int bits, const Keys& keys, const std::string& end) {
   count_lookups(filter, "concurrent/", end);
 }
 
+// New keys in the first tick, then the same in the next one.
+void count_expiring(int bits) {
+  const std::string end = "/bits:" + std::to_string(bits);
+  Keys keys(kBlocks * slots_of(expiring_layout(bits)) * 9 / 10);
+  ExpiringFilter filter({.capacity = keys.size(), .bits = bits, .load = 0.9});
+  std::iota(keys.begin(), keys.end(), std::uint64_t{0});
+  expect(static_cast<bool>(filter.insert(keys.front())), "a filter did not take its keys");
+  const auto insert_all = [&] {
+    for (const std::uint64_t key : keys) (void)filter.insert(key);
+  };
+  count("expiring/insert/single/empty_to_90" + end, keys.size(), insert_all);
+  filter.advance();
+  count("expiring/insert/single/renew" + end, keys.size(), insert_all);
+  expect(filter.may_contain(keys.back()), "a wrong answer");
+}
+
 int run(std::string_view target) {
   for (const std::int64_t number : usable_targets()) {
     if (target != hwy::TargetName(number)) continue;
@@ -187,6 +209,7 @@ int run(std::string_view target) {
       count_changes(bits, keys, end);
       if (every) count_concurrent(bits, keys, end);
     }
+    for (const int bits : {8, 12}) count_expiring(bits);
     return 0;
   }
   std::fprintf(stderr, "counted_workloads: no target %s on this machine\n",

@@ -291,9 +291,13 @@ struct SharedBlocks {
     [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
     // The same, to be changed.
     NESTLINE_INLINE Block& change(std::uint64_t block) {
-      bool& changed = block == first_ ? first_changed_ : second_changed_;
-      if (kOneWriter && !changed) lock(changeable(blocks_, block));
-      changed = true;
+      // No reference to one of the two: so all of this object stays in registers.
+      const bool is_first = block == first_;
+      if (kOneWriter && !(is_first ? first_changed_ : second_changed_)) {
+        lock(changeable(blocks_, block));
+      }
+      first_changed_ |= is_first;
+      second_changed_ |= !is_first;
       return changeable(blocks_, block);
     }
 

@@ -26,8 +26,8 @@ class ExpiringTable : public Table<L, Locks> {
   explicit HWY_INLINE ExpiringTable(const BlocksView& view, Writers* writers = nullptr)
       : Table<L, Locks>(view, writers) {}
 
-  // What most inserts need, by one look at home: the rest is renew_further's.
-  HWY_INLINE Result renew(const Place& home, std::uint32_t life) {
+  // What one look at home can do: the rest is renew_further's.
+  HWY_NOINLINE Result renew(const Place& home, std::uint32_t life) {
     {
       BlockLock hold(view_.blocks, home.block);
       const Block& shared = hold.at(home.block);
@@ -97,7 +97,6 @@ class ExpiringTable : public Table<L, Locks> {
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
       if (const auto done = renew_or_store(home, life, goes_away, path, absence)) return done;
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      if (this->has_most_copies(home)) return Outcome::full;
       Eviction plan(view_);
       if (!plan.search(home)) return Outcome::full;
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
@@ -184,6 +183,46 @@ class ExpiringTable : public Table<L, Locks> {
     return false;
   }
 };
+
+// The same, and what most inserts need first, with few registers: to renew the first copy at home,
+// or to store in a free slot.
+template <class L, class Locks>
+HWY_NOINLINE Result renew_further(const BlocksView& view, std::uint64_t block, std::uint64_t bucket,
+                                  std::uint32_t fingerprint, std::uint32_t bucket_offset,
+                                  std::uint32_t life, std::uint32_t& emptied) {
+  ExpiringTable<L, Locks> table(view);
+  const Result result = table.renew({block, bucket, fingerprint, bucket_offset}, life);
+  emptied += table.emptied();
+  return result;
+}
+template <class L, class Locks>
+HWY_INLINE Result renew(const BlocksView& view, const Place& home, std::uint32_t life,
+                        std::uint32_t& emptied) {
+  {
+    typename Locks::BlockLock hold(view.blocks, home.block);
+    const Block& shared = hold.at(home.block);
+    const std::uint64_t now = tick_of_holder<Locks>(view.blocks);
+    const std::uint64_t copies = match_among<L>(shared, home.fingerprint, home.bucket);
+    if (copies != 0) {
+      const std::uint32_t slot = first_slot(copies);
+      const std::uint32_t left = ticks_left(L::value(shared, slot), now);
+      if (HWY_LIKELY(left != 0)) {
+        if (left <= life) L::set_value(hold.change(home.block), slot, death_after(now, life));
+        return Outcome::present;
+      }
+    } else if (HWY_LIKELY(eviction_rank(home.fingerprint) >= shared.overflow_mark())) {
+      BlockCopy copy;
+      const std::uint64_t free =
+          match_first_bytes<L>(readable_block(shared, copy), 0) & home.bucket;
+      if (HWY_LIKELY(free != 0)) {
+        L::set(hold.change(home.block), first_slot(free), home.fingerprint, death_after(now, life));
+        return Outcome::stored;
+      }
+    }
+  }
+  return renew_further<L, Locks>(view, home.block, home.bucket, home.fingerprint,
+                                 home.bucket_offset, life, emptied);
+}
 
 }}}  // namespace nestline::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

@@ -105,9 +105,8 @@ class Table {
   HWY_NOINLINE Result evict_for(const Place& home, Value value) {
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      if (has_most_copies(home)) return Outcome::too_many_copies;
       Eviction plan(view_);
-      if (!plan.search(home)) return Outcome::full;
+      if (!plan.search(home)) return refusal(home);
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
       const bool done = plan.execute(value);
       this->emptied_ += plan.emptied();
@@ -123,9 +122,11 @@ class Table {
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
       if (const auto placed = place_if_absent(home, absence)) return placed;
       if constexpr (Locks::kBlocksAreStable) return evict_for(home, {});
-      if (has_most_copies(home)) return Outcome::present;  // that others have stored since
       Eviction plan(view_);
-      if (!plan.search(home)) return Outcome::full;
+      if (!plan.search(home)) {
+        // Copies have been stored by others since.
+        return has_most_copies(home) ? Outcome::present : Outcome::full;
+      }
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
       plan.watch(*absence.alternate);
       const bool made = plan.execute();
@@ -163,9 +164,8 @@ class Table {
         absence = before;
       }
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      if (has_most_copies(new_home)) return Outcome::too_many_copies;
       Eviction plan(view_);
-      if (!plan.search(new_home)) return Outcome::full;
+      if (!plan.search(new_home)) return refusal(new_home);
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
       if (absence.alternate) plan.watch(*absence.alternate);
       const bool made = plan.execute();
@@ -273,9 +273,13 @@ class Table {
     return true;
   }
 
-  // Copies of one fingerprint cannot make room for each other: so that is found out before a
-  // search. Most of the time one slot shows that not all are copies.
-  HWY_INLINE bool has_most_copies(const Place& home) {
+  // Why a search found nothing.
+  HWY_NOINLINE Outcome refusal(const Place& home) {
+    return has_most_copies(home) ? Outcome::too_many_copies : Outcome::full;
+  }
+  // Whether copies have all slots of the bucket in both blocks: they cannot make room for each
+  // other, so every search fails then.
+  bool has_most_copies(const Place& home) {
     BlockLock hold(view_.blocks, home.block);
     if (L::get(view_.blocks[home.block], first_slot(home.bucket)) != home.fingerprint ||
         copies(home) != home.bucket) {

@@ -351,7 +351,7 @@ Outcome insert_or_grow(ConcurrentFilter::State& state, bool adds, Work&& work) {
         return std::optional(Tried{.due = true, .growth = growth});
       }
       bool added = true;
-      const std::optional<Outcome> outcome = work(table, locks, added);
+      const Result outcome = work(table, locks, added);
       if (!outcome) return std::optional<Tried>();
       if (outcome == Outcome::stored && added) state.keys.add<Locks>(1);
       const bool full = growing && *outcome == Outcome::full && !table.patience.waits(1);

@@ -105,28 +105,42 @@ ExpiringFilter::~ExpiringFilter() = default;
 
 KeyHasher ExpiringFilter::hasher(const State& state) noexcept { return state.hasher; }
 
+// Inside a write section.
+template <class Locks>
+NESTLINE_INLINE static Result renew(State& state, const Blocks& table, std::uint64_t hash,
+                                    unsigned life) noexcept {
+  std::uint32_t emptied = 0;
+  const Result result = expiring_operations<Locks>(table).renew(table.view, hash, life, emptied);
+  const std::int64_t added = (result == Outcome::stored) - std::int64_t{emptied};
+  if (added != 0) {
+    state.keys.add<Locks>(added);
+  } else if constexpr (!Locks::kBlocksAreStable) {
+    full_fence();
+  }
+  state.count_inserts<Locks>(table, 1);
+  return result;
+}
+
+// Of a thread that does not write alone. Apart from the first try, which needs few registers.
+[[gnu::noinline]] static Inserted insert_further(State& state, std::uint64_t hash,
+                                                 unsigned life) noexcept {
+  return {state.write([&]<class Locks>(const Blocks& table, Locks) {
+    return renew<Locks>(state, table, hash, life);
+  })};
+}
+
 Inserted ExpiringFilter::insert_one(Hash key, unsigned life) noexcept {
   State& state = *state_;
   life = std::clamp(life, 1u, state.life);
-  std::uint32_t emptied = 0;
   Result result;
-  // Inside a write section.
-  const auto renew = [&]<class Locks>(const Blocks& table, Locks) {
-    emptied = 0;
-    result = expiring_operations<Locks>(table).renew(table.view, key.value, life, emptied);
-    const std::int64_t added = (result == Outcome::stored) - std::int64_t{emptied};
-    if (added != 0) {
-      state.keys.add<Locks>(added);
-    } else if constexpr (!Locks::kBlocksAreStable) {
-      full_fence();
-    }
-    state.count_inserts<Locks>(table, 1);
-    return result;
-  };
   // That a writer alone finds no room is known at once too.
-  (void)state.try_alone([&](const Blocks& table) { return renew(table, OneWriter()).has_value(); });
-  if (!result) result = state.write(renew);
-  return {*result};
+  (void)state.try_alone([&](const Blocks& table) {
+    result = renew<OneWriter>(state, table, key.value, life);
+    return result.has_value();
+  });
+  if (result) [[likely]]
+    return {*result};
+  return insert_further(state, key.value, life);
 }
 
 bool ExpiringFilter::may_contain_one(Hash key) const noexcept {
