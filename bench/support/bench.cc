@@ -139,6 +139,7 @@ int run(int argc, char** argv) {
   add_lookups();
   add_changes();
   add_loads_and_widths();
+  add_lived();
   add_kernel_cycles();
   add_files();
   add_references();

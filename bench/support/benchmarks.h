@@ -17,16 +17,17 @@ namespace nestline::bench {
 void add_lookups();  // one thread: widths, loads, sizes, hit rates, lengths of batches, strings
 void add_changes();  // one thread: inserts, erases, both in turn
 void add_loads_and_widths();  // one thread: lower loads beside 95 %, widths beside 8 bits
-void add_kernel_cycles();     // one thread: cycles of the parts of a lookup and an insert
-void add_files();             // save, load, map
-void add_references();        // the same on other filters and sets, beside nestline
-void add_spaces();            // bits a key and false positives, beside Bloom filters
-void add_reading();           // lookups: against Filter, with more threads, beside a writer
-void add_writing();           // what a writer of a ConcurrentFilter pays for the others
-void add_changing();          // inserts with more threads; a mix of everything against libcuckoo
-void add_building();          // parallel::build
-void add_growing();           // growth, and lookups meanwhile
-void add_expiring();          // ExpiringFilter beside other filters, and moving time on
+void add_lived();          // one thread: filters after many erases and inserts, beside fresh ones
+void add_kernel_cycles();  // one thread: cycles of the parts of a lookup and an insert
+void add_files();          // save, load, map
+void add_references();     // the same on other filters and sets, beside nestline
+void add_spaces();         // bits a key and false positives, beside Bloom filters
+void add_reading();        // lookups: against Filter, with more threads, beside a writer
+void add_writing();        // what a writer of a ConcurrentFilter pays for the others
+void add_changing();       // inserts with more threads; a mix of everything against libcuckoo
+void add_building();       // parallel::build
+void add_growing();        // growth, and lookups meanwhile
+void add_expiring();       // ExpiringFilter beside other filters, and moving time on
 
 // One call for a batch of keys, or one call for each key.
 enum class Form { batch, single };
