@@ -33,6 +33,10 @@
 //   may_contain/of_full_load      the same, absent keys, in batches
 //   of_8_bits/OPERATION           a filter of more bits beside one of 8, both at 95 %; erased: keys
 //                                 that were erased just before
+//   lived/may_contain             of_fresh: a filter after N turnovers (as many erases of keys at
+//                                 random, each with an insert, as it has keys) beside a fresh one;
+//                                 second_probes: the share of lookups that read a second block
+//   lived/turnover                pairs of an erase and an insert in such a filter, alone
 //
 // Other filters and sets: reference/NAME/OPERATION. `rate` is the rate of the reference, `nestline`
 // that of nestline at 8 bits beside it, `nestline_of_this` their ratio. See references.cc.

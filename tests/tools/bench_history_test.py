@@ -29,11 +29,13 @@ class Names(unittest.TestCase):
     def test_what_is_measured(self):
         for name in ("may_contain/batch/hits:0/load:95/bits:8/bytes:256KiB/manual_time",
                      "may_contain/single/hits:100/load:95/bits:12/bytes:16MiB/manual_time",
-                     "insert/batch/from_empty/bits:16/bytes:256KiB", "erase/batch/bits:8/bytes:16MiB"):
+                     "insert/batch/from_empty/bits:16/bytes:256KiB", "erase/batch/bits:8/bytes:16MiB",
+                     "lived/turnover/batch/turnovers:32/load:90/bits:8/bytes:256KiB/iterations:4"):
             self.assertRegex(name, history.FILTER)
         for name in ("may_contain/batch/hits:50/load:95/bits:8/bytes:16MiB",
                      "may_contain/batch/hits:0/load:75/bits:8/bytes:16MiB",
-                     "erase/batch/bits:8/bytes:256MiB", "insert/threads:2/bits:8/bytes:16MiB"):
+                     "erase/batch/bits:8/bytes:256MiB", "insert/threads:2/bits:8/bytes:16MiB",
+                     "lived/turnover/batch/turnovers:4/load:90/bits:8/bytes:16MiB/iterations:4"):
             self.assertNotRegex(name, history.FILTER)
 
 

@@ -111,6 +111,7 @@ void look_up(benchmark::State& state, Form form, int hit_rate, int load, int bit
       if (&turn == &turns[1]) state.SetIterationTime(seconds);
     }
   }
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(answers.size()));
   report(state, "of_fresh", turns[1].side.rate(), turns[0].side.rate());
   if (hit_rate != 0) {
     if (turns[1].hits != turns[1].keys.size()) state.SkipWithError("a key was not found");
@@ -135,7 +136,7 @@ void turn_over(benchmark::State& state, Form form, int load, int bits, std::size
     lived.turn_over(form, pairs);
     state.SetIterationTime(now() - start);
   }
-  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * pairs));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(pairs));
   if (lived.failed != before) state.counters["failed"] = static_cast<double>(lived.failed - before);
 }
 
