@@ -85,6 +85,7 @@ class ExpiringTable : public Table<L, Locks> {
  private:
   using typename Table<L, Locks>::BlockLock;
   using typename Table<L, Locks>::Eviction;
+  using typename Table<L, Locks>::Room;
   using Table<L, Locks>::emptied_;
   using Table<L, Locks>::view_;
 
@@ -92,39 +93,33 @@ class ExpiringTable : public Table<L, Locks> {
   // longer, needs both of home's marks, which sweeps may have lowered.
   HWY_NOINLINE Result renew_further(const Place& home, std::uint32_t life) {
     AbsenceSnapshot absence;
-    bool goes_away = false;
-    EvictionPath path;
+    Room room;
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
-      if (const auto done = renew_or_store(home, life, goes_away, path, absence)) return done;
+      if (const auto done = renew_or_store(home, life, room, absence)) return done;
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      if constexpr (!Locks::kBlocksAreStable) {
+        if (!this->makes_room(home, absence, room)) return Outcome::full;
+        continue;
+      }
       Eviction plan(view_);
       if (!plan.search(home)) return Outcome::full;
-      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      if constexpr (Locks::kBlocksAreStable) {  // nor does the tick move on
-        const bool done = plan.execute(death_after(tick_of_holder<Locks>(view_.blocks), life));
-        emptied_ += plan.emptied();
-        if (done) return Outcome::stored;
-      } else {
-        plan.watch(*absence.alternate);
-        const bool made = plan.execute();
-        emptied_ += plan.emptied();
-        absence.header += plan.changes() * kHeaderVersion;
-        goes_away = made && plan.newcomer_leaves();
-        path = made ? plan.newcomer_path() : EvictionPath();
-      }
+      // Nor does the tick move on.
+      const bool done = plan.execute(death_after(tick_of_holder<Locks>(view_.blocks), life));
+      emptied_ += plan.emptied();
+      if (done) return Outcome::stored;
     }
     return std::nullopt;
   }
 
   // Renews the key or stores it where there is room, at one instant; nothing when there is none,
-  // noted in `absence`. `goes_away` and `path`: where an eviction has made room.
-  Result renew_or_store(const Place& home, std::uint32_t life, bool goes_away, EvictionPath path,
+  // noted in `absence`.
+  Result renew_or_store(const Place& home, std::uint32_t life, const Room& room,
                         AbsenceSnapshot& absence) {
     BlockLock hold(view_.blocks, home.block);
     const Place away = moved(view_.geometry, home);
     const bool both =
         away.block != home.block &&
-        (goes_away || eviction_rank(home.fingerprint) < hold.at(home.block).overflow_mark());
+        (room.is_away || eviction_rank(home.fingerprint) < hold.at(home.block).overflow_mark());
     if (both) hold.add(away.block);
     const std::uint64_t now = tick_of_holder<Locks>(view_.blocks);
     const auto renew_at = [&](const Place& place) HWY_ATTR {
@@ -155,17 +150,17 @@ class ExpiringTable : public Table<L, Locks> {
       stays_away();
       return true;
     };
-    if (goes_away && both && store_away(path)) return Outcome::stored;
+    if (room.is_away && both && store_away(room.path)) return Outcome::stored;
     const Emptied<L> at_home(hold.at(home.block), now, home.bucket);
-    if (store_in(home, at_home, goes_away ? EvictionPath() : path)) return Outcome::stored;
+    if (store_in(home, at_home, room.is_away ? EvictionPath() : room.path)) return Outcome::stored;
     // One that the mark covers already may go without an eviction.
-    if (both && !goes_away && store_away(EvictionPath())) {
+    if (both && !room.is_away && store_away(EvictionPath())) {
       emptied_ += at_home.apply(hold, home.block);
       return Outcome::stored;
     }
     // So that an eviction finds these slots free.
     emptied_ += at_home.apply(hold, home.block);
-    if (both && !goes_away) emptied_ += empty_dead<L>(hold, away.block, now);
+    if (both && !room.is_away) emptied_ += empty_dead<L>(hold, away.block, now);
     absence = this->absence_of(home);
     return std::nullopt;
   }

@@ -109,7 +109,7 @@ class Table {
       if (!plan.search(home)) return refusal(home);
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
       const bool done = plan.execute(value);
-      this->emptied_ += plan.emptied();
+      emptied_ += plan.emptied();
       if (done) return Outcome::stored;
       if (has_stored_at_home(home, value)) return Outcome::stored;
     }
@@ -122,27 +122,20 @@ class Table {
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
       if (const auto placed = place_if_absent(home, absence)) return placed;
       if constexpr (Locks::kBlocksAreStable) return evict_for(home, {});
-      Eviction plan(view_);
-      if (!plan.search(home)) {
+      if (!makes_room(home, absence, room_)) {
         // Copies have been stored by others since.
         return has_most_copies(home) ? Outcome::present : Outcome::full;
       }
-      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      plan.watch(*absence.alternate);
-      const bool made = plan.execute();
-      absence.header += plan.changes() * kHeaderVersion;
-      goes_away_ = made && plan.newcomer_leaves();
-      path_ = made ? plan.newcomer_path() : EvictionPath();
     }
     return std::nullopt;
   }
 
   HWY_NOINLINE Result update(const Place& old_home, const Place& new_home, bool& replaced) {
-    bool goes_away = false;
+    Room room;
     AbsenceSnapshot absence;  // of the old key
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
       const auto old = find_now(old_home, absence);
-      const Place target = goes_away ? moved(view_.geometry, new_home) : new_home;
+      const Place target = room.is_away ? moved(view_.geometry, new_home) : new_home;
       {
         BlockLock hold(view_.blocks, target.block);
         if (old) hold.add(old->block);
@@ -157,20 +150,14 @@ class Table {
           return Outcome::stored;
         }
       }
-      if (std::exchange(goes_away, false)) continue;
+      if (std::exchange(room.is_away, false)) continue;
       if (!old && !absence.alternate) {
         const AbsenceSnapshot before = absence_of(old_home);
         if (find_now(old_home, absence)) continue;
         absence = before;
       }
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      Eviction plan(view_);
-      if (!plan.search(new_home)) return refusal(new_home);
-      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      if (absence.alternate) plan.watch(*absence.alternate);
-      const bool made = plan.execute();
-      absence.header += plan.changes() * kHeaderVersion;
-      goes_away = made && plan.newcomer_leaves();
+      if (!makes_room(new_home, absence, room)) return refusal(new_home);
     }
     return std::nullopt;
   }
@@ -273,6 +260,26 @@ class Table {
     return true;
   }
 
+  // Where an eviction has made room for a newcomer: at home or in its alternate; and its path
+  // there, if that is known.
+  struct Room {
+    bool is_away = false;
+    EvictionPath path;
+  };
+  // Makes room by moves to other blocks for a newcomer whose caller stores it, after another look:
+  // `absence` stays true through these moves. False: there is no room.
+  HWY_NOINLINE bool makes_room(const Place& newcomer, AbsenceSnapshot& absence, Room& room) {
+    Eviction plan(view_);
+    if (!plan.search(newcomer)) return false;
+    NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+    if (absence.alternate) plan.watch(*absence.alternate);
+    const bool made = plan.execute();
+    emptied_ += plan.emptied();
+    absence.header += plan.changes() * kHeaderVersion;
+    room = {made && plan.newcomer_leaves(), made ? plan.newcomer_path() : EvictionPath()};
+    return true;
+  }
+
   // Why a search found nothing.
   HWY_NOINLINE Outcome refusal(const Place& home) {
     return has_most_copies(home) ? Outcome::too_many_copies : Outcome::full;
@@ -300,13 +307,13 @@ class Table {
     if (copies(home) != 0 || (both && copies(away) != 0 && !is_exposed_by_us(absence, away))) {
       return Outcome::present;
     }
-    if (goes_away_) {
+    if (room_.is_away) {
       // Home's mark covers the rank by now, so no harm is done if home changes while add() waits.
       away = moved(view_.geometry, home);
       hold.add(away.block);
-      if (store_by_path<L, Locks>(hold, away, {}, path_)) return Outcome::stored;
+      if (store_by_path<L, Locks>(hold, away, {}, room_.path)) return Outcome::stored;
     }
-    if (store_by_path<L, Locks>(hold, home, {}, goes_away_ ? EvictionPath() : path_))
+    if (store_by_path<L, Locks>(hold, home, {}, room_.is_away ? EvictionPath() : room_.path))
       return Outcome::stored;
     if constexpr (!Locks::kBlocksAreStable) absence = absence_of(home);
     return std::nullopt;
@@ -414,9 +421,7 @@ class Table {
   const BlocksView& view_;  // its blocks are changed through BlockLock
   [[no_unique_address]] Locks locks_;
   std::uint32_t emptied_ = 0;  // slots, of the dead
-  // Where insert_unique's key goes after an eviction: to its alternate, and the path there.
-  bool goes_away_ = false;
-  EvictionPath path_;
+  Room room_;                  // for insert_unique's key
 };
 
 }}}  // namespace nestline::HWY_NAMESPACE
