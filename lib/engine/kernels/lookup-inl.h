@@ -18,9 +18,11 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/locate-inl.h"
@@ -43,15 +45,71 @@ struct ProbeGroup : Group {
 // Keys that may be away.
 struct WaitingList {
   static constexpr std::size_t kMany = 32;
-  static constexpr std::size_t kMax = kMany + kGroup;
+  static constexpr std::size_t kMax = kMany + kGroup + 16;
   std::size_t count = 0;
-  std::size_t key[kMax];  // number in the batch
-  std::uint64_t alternate[kMax];
+  std::size_t key[kMax];                 // number in the batch
+  alignas(64) std::uint64_t home[kMax];  // addresses, as in Group
+  alignas(64) std::uint64_t alternate[kMax];
   std::uint64_t bucket[kMax];
-  std::uint32_t fingerprint[kMax];
-  std::uint64_t home[kMax];
+  alignas(64) std::uint32_t pair[kMax];  // as in Group
   std::uint32_t header[kMax];
+  [[nodiscard]] std::uint32_t fingerprint(std::size_t n) const { return pair[n] & 0xffff; }
 };
+
+// Appends those keys of a group whose bits are set. `first`: the number of its first one.
+template <bool kBeside>
+HWY_INLINE void append(WaitingList& list, const ProbeGroup& group, std::size_t first,
+                       std::uint64_t waiting) {
+  std::size_t n = list.count;
+  for (; waiting != 0; waiting &= waiting - 1, ++n) {
+    const std::uint32_t i = first_slot(waiting);
+    list.key[n] = first + i;
+    list.home[n] = group.address[i];
+    list.bucket[n] = group.bucket[i];
+    list.pair[n] = group.pair[i];
+    if constexpr (kBeside) list.header[n] = group.header[i];
+  }
+  list.count = n;
+}
+
+// alternate_of for all keys of a list, which are then prefetched.
+HWY_INLINE void locate_alternates(const BlocksView& view, WaitingList& list) {
+  const Geometry& geometry = view.geometry;
+#if !NESTLINE_ONE_LANE
+  if (HWY_LIKELY(geometry.base_blocks <= std::numeric_limits<std::uint32_t>::max())) {
+    const D64 d;
+    const hn::RebindToSigned<D64> signed_d;
+    const hn::Rebind<std::uint32_t, D64> d_pair;
+    const auto growth = static_cast<int>(geometry.growth);
+    const auto bases = hn::Set(d, geometry.base_blocks);
+    const auto first = hn::Set(d, address_of(view, 0));
+    for (std::size_t n = 0; n < list.count; n += hn::Lanes(d)) {
+      const auto pair = hn::PromoteTo(d, hn::Load(d_pair, list.pair + n));
+      const auto fingerprint = hn::And(pair, hn::Set(d, 0xffff));
+      auto x = hn::Or(hn::ShiftLeft<4>(fingerprint), hn::ShiftRight<16>(pair));
+      x = multiply64(x, kPairMultiplier1);
+      x = multiply64(hn::Xor(x, hn::ShiftRight<32>(x)), kPairMultiplier2);
+      const auto sum = hn::ShiftRight<32>(base_and_rest(x, bases));
+      const auto number = hn::ShiftRight<6>(hn::Sub(hn::Load(d, list.home + n), first));
+      const auto base = hn::ShiftRightSame(number, growth);
+      const auto child = hn::Sub(number, hn::ShiftLeftSame(base, growth));
+      const auto difference = hn::Sub(sum, base);
+      const auto negative = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(signed_d, difference)));
+      const auto other = hn::Add(difference, hn::And(negative, bases));
+      const auto block = hn::Add(hn::ShiftLeftSame(other, growth), child);
+      hn::Store(hn::Add(first, hn::ShiftLeft<6>(block)), d, list.alternate + n);
+    }
+    for (std::size_t n = 0; n < list.count; ++n) prefetch_at(list.alternate[n]);
+    return;
+  }
+#endif
+  for (std::size_t n = 0; n < list.count; ++n) {
+    const std::uint64_t block = (list.home[n] - address_of(view, 0)) / kBlockBytes;
+    const Place home = {block, 0, list.fingerprint(n), list.pair[n] >> 16};
+    list.alternate[n] = address_of(view, alternate_of(geometry, home));
+    prefetch_at(list.alternate[n]);
+  }
+}
 
 // Whether one of a group's homes was locked, or has changed meanwhile.
 HWY_INLINE bool any_unsteady(const ProbeGroup& group) {
@@ -226,6 +284,7 @@ class Lookups {
       if (g > 0) resolve(g - 1);
     }
     if (groups > 0) resolve(groups - 1);
+    locate_alternates(view_, lists_[at_]);
     second_probe(lists_[at_ ^ 1]);
     second_probe(lists_[at_]);
     return any_undecided_ != 0;
@@ -259,40 +318,30 @@ class Lookups {
     hits_[g] = hits;
 
     WaitingList& list = lists_[at_];
-    std::size_t n = list.count;
-    for (std::uint64_t waiting = covered<kBeside>(group) & ~decided & all; waiting != 0;
-         waiting &= waiting - 1, ++n) {
-      const std::uint32_t i = first_slot(waiting);
-      list.key[n] = g * kGroup + i;
-      list.bucket[n] = group.bucket[i];
-      list.fingerprint[n] = group.fingerprint(i);
-      list.alternate[n] = address_of(view_, alternate_of(view_.geometry, group.place(view_, i)));
-      prefetch_at(list.alternate[n]);
-      if constexpr (kBeside) {
-        list.home[n] = group.address[i];
-        list.header[n] = group.header[i];
-      }
-    }
-    list.count = n;
-    if (n >= WaitingList::kMany) {
+    const std::uint64_t waiting = covered<kBeside>(group) & ~decided & all;
+    append<kBeside>(list, group, g * kGroup, waiting);
+    if (list.count >= WaitingList::kMany) {
+      locate_alternates(view_, list);
       at_ ^= 1;
       second_probe(lists_[at_]);
     }
   }
 
-  // The second probe of the keys on a list, which is empty then.
+  // The second probe of the keys on a list, which is empty then. Answers of keys that follow each
+  // other often go into one word, where each store would wait for the one before it: so they are
+  // collected first.
   HWY_INLINE void second_probe(WaitingList& list) {
     for (std::size_t n = 0; n < list.count; ++n) {
       const Block& block = block_at(list.alternate[n]);
       const std::size_t word = list.key[n] / 64;
       const std::size_t bit = list.key[n] % 64;
       if constexpr (!kBeside) {
-        const bool found = match_live<L>(view_, block, list.fingerprint[n], list.bucket[n]) != 0;
+        const bool found = match_live<L>(view_, block, list.fingerprint(n), list.bucket[n]) != 0;
         hits_[word] |= std::uint64_t{found} << bit;
       } else {
         NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
         const std::uint32_t header = block.header();
-        const bool found = match_live<L>(view_, block, list.fingerprint[n], list.bucket[n]) != 0;
+        const bool found = match_live<L>(view_, block, list.fingerprint(n), list.bucket[n]) != 0;
         NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
         // A no needs its home too.
         const std::uint32_t unsteady =
@@ -308,7 +357,6 @@ class Lookups {
     }
     list.count = 0;
   }
-
   // A processor reaches ahead into its second-level cache by itself, faster than by prefetches.
   // Far prefetches take 5 % more time at 32 MiB and 5, 15 and 20 % less at 64, 128 and 256 MiB on a
   // Xeon of model 167 (AVX-512, 2 MiB of second-level cache): the border lies between.
