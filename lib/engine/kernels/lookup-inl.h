@@ -4,9 +4,10 @@
 //   group i + 2   locate: hash, block, bucket bits of all its keys, in vectors
 //   group i       probe: the home block; beside it the prefetch of one key of group i + 2
 //   group i - 1   resolve: results become bits. The few keys that may be away, by their homes'
-//                 marks, go on a list, and their alternates are prefetched.
-//   the list      second probe: of one list while the next one fills. Lists of many groups make
-//                 long loops, whose ends are mispredicted seldom.
+//                 marks, go on a list.
+//   the list      when it is full, its alternates are located, in vectors, and prefetched; then
+//                 comes the second probe of the list before it. Lists of many groups make long
+//                 loops, whose ends are mispredicted seldom.
 //
 // Beside writers lookups follow R1 to R3 of locking.h. Keys that need R4 are left undecided in
 // batches, and to the caller's second look otherwise.
@@ -45,7 +46,7 @@ struct ProbeGroup : Group {
 // Keys that may be away.
 struct WaitingList {
   static constexpr std::size_t kMany = 32;
-  static constexpr std::size_t kMax = kMany + kGroup + 16;
+  static constexpr std::size_t kMax = kMany + kGroup;
   std::size_t count = 0;
   std::size_t key[kMax];                 // number in the batch
   alignas(64) std::uint64_t home[kMax];  // addresses, as in Group
@@ -327,9 +328,7 @@ class Lookups {
     }
   }
 
-  // The second probe of the keys on a list, which is empty then. Answers of keys that follow each
-  // other often go into one word, where each store would wait for the one before it: so they are
-  // collected first.
+  // The second probe of the keys on a list, which is empty then.
   HWY_INLINE void second_probe(WaitingList& list) {
     for (std::size_t n = 0; n < list.count; ++n) {
       const Block& block = block_at(list.alternate[n]);
