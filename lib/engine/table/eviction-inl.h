@@ -69,6 +69,11 @@ bool store_by_path(typename Locks::BlockLock& hold, const Place& place, typename
 inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
 inline constexpr std::uint32_t kHopeless = 4;
+// Where the mark covers more residents than these, one of the first can leave: so they are looked
+// at in pieces of so many steps, some four residents of a full block. After 12 turnovers that saves
+// a third of an insert's time at 95 % load (256 KiB) and a fifth at 90 %.
+inline constexpr int kManyCovered = 8;
+inline constexpr std::uint32_t kPieceSteps = 2;
 
 // The search. It needs nothing of a lock policy but whether blocks change meanwhile.
 template <class L>
@@ -163,11 +168,19 @@ class EvictionSearch {
     const Place& arrival = nodes_[i].arrival;
     Candidates from(i, arrival, seen(blocks_[arrival.block], copy));
     rank<L>(from.block, from.order);
-    from.some = from.order.covered | from.order.next;
-    from.below = from.order.below;
+    if (std::popcount(from.order.covered) <= kManyCovered) {
+      from.some = from.order.covered | from.order.next;
+      from.below = from.order.below;
+    } else {
+      choose(from, kPieceSteps * EvictionOrder::kStep<L>);
+    }
     if (looks_past_copies(from)) return true;
     for (;;) {
       if (some_leaves(from)) return true;
+      if (from.below < std::min(from.order.below, kEvictionRanks)) {
+        choose(from, from.below + kPieceSteps * EvictionOrder::kStep<L>);
+        continue;
+      }
       if (from.are_enough(tries_)) {
         if (from.all_known) break;
         from.all_known = true;
@@ -176,8 +189,7 @@ class EvictionSearch {
         from.out_of_reach |= L::kAllSlots & ~reached;
         if (from.are_enough(tries_)) break;
       }
-      const std::uint32_t first = std::exchange(from.below, from.below + EvictionOrder::kStep<L>);
-      from.some = of_ranks<L>(from.block, first, from.below) & ~from.out_of_reach;
+      choose(from, from.below + EvictionOrder::kStep<L>);
     }
     remember_all(from);
     if (i != 0) return false;
@@ -187,6 +199,13 @@ class EvictionSearch {
     }
     remember(0, away, kNobody);
     return false;
+  }
+
+  // Those of the next ranks, below `below`, have their turn; `next` together with the last covered.
+  static void choose(Candidates& from, std::uint32_t below) {
+    if (from.below < from.order.below) below = std::min(below, from.order.below);
+    from.some = of_ranks<L>(from.block, from.below, below) & ~from.out_of_reach;
+    from.below = below;
   }
 
   // Copies of the arrival cannot make room for it. Where they have all slots of its bucket but one,
