@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "lib/faces/redis/value/value.h"
+#include "lib/faces/embed/value/value.h"
 #include "nestline/filter.h"
 
 namespace {

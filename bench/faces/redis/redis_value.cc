@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/faces/redis/value/value.h"
+#include "lib/faces/embed/value/value.h"
 #include "nestline/keys.h"
 
 namespace {

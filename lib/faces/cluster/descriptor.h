@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "lib/faces/cluster/reply.h"
-#include "lib/faces/redis/value/sub_filter_plan.h"
+#include "lib/faces/embed/value/sub_filter_plan.h"
 #include "nestline/filter.h"
 
 namespace nestline { inline namespace v0_3 { namespace cluster {

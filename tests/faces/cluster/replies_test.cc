@@ -12,7 +12,7 @@
 #include "lib/faces/cluster/reply.h"
 #include "lib/faces/cluster/slot_map.h"
 #include "lib/faces/cluster/transfer.h"
-#include "lib/faces/redis/value/sub_filter_plan.h"
+#include "lib/faces/embed/value/sub_filter_plan.h"
 #include "tests/faces/cluster/fake_server.h"
 
 namespace nestline::cluster { namespace {

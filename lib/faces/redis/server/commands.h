@@ -22,8 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/faces/embed/value/windowed_value.h"
 #include "lib/faces/redis/server/module_api.h"
-#include "lib/faces/redis/value/windowed_value.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 

@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "lib/faces/embed/value/hash_string.h"
 #include "lib/faces/redis/server/ticker.h"
-#include "lib/faces/redis/value/hash_string.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
