@@ -55,7 +55,7 @@ std::string_view item(std::uint64_t i, std::span<char> text) {
 
 void add(CuckooValue& value, std::uint64_t number) {
   char text[32];
-  if (value.add(item(number, text)) == Outcome::stored) return;
+  if (value.insert(item(number, text)) == Outcome::stored) return;
   std::fprintf(stderr, "item %llu was not added\n", static_cast<unsigned long long>(number));
   std::exit(1);
 }
@@ -77,7 +77,7 @@ double fill_together(CuckooValue& value, std::uint64_t from, std::uint64_t until
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kTogether, until - first));
     for (std::size_t i = 0; i < count; ++i) items[i] = item(first + i, texts[i]);
     const auto ended = std::span(outcomes).first(count);
-    value.add(std::span(items).first(count), nestline::redis::Unless::never, {}, ended);
+    value.insert(std::span(items).first(count), nestline::redis::Unless::never, {}, ended);
     if (std::count(ended.begin(), ended.end(), Outcome::stored) != std::ssize(ended)) std::abort();
   }
   return static_cast<double>(until - from) / seconds(Clock::now() - start);

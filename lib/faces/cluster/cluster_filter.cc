@@ -198,8 +198,8 @@ namespace {
 
 // Adds keys, and looks up those that were not added: `if_found` or full.
 template <class State>
-std::size_t add_keys(State& state, const cluster::BatchCommand& command, KeySpan keys,
-                     std::span<Outcome> outcomes, Outcome if_found) {
+std::size_t insert_keys(State& state, const cluster::BatchCommand& command, KeySpan keys,
+                        std::span<Outcome> outcomes, Outcome if_found) {
   static_assert(static_cast<int>(Outcome::stored) == 1, "as in the replies");
   const std::span bytes(reinterpret_cast<std::uint8_t*>(outcomes.data()), outcomes.size());
   const std::size_t added = run_batch(state.session, state.split, command, keys, bytes);
@@ -281,10 +281,10 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
 }
 
 std::size_t ClusterFilter::insert(KeySpan keys, std::span<Outcome> outcomes) {
-  return add_keys(*state_, cluster::kAdd, keys, outcomes, Outcome::too_many_copies);
+  return insert_keys(*state_, cluster::kInsert, keys, outcomes, Outcome::too_many_copies);
 }
 std::size_t ClusterFilter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
-  return add_keys(*state_, cluster::kAddUnique, keys, outcomes, Outcome::present);
+  return insert_keys(*state_, cluster::kInsertUnique, keys, outcomes, Outcome::present);
 }
 std::size_t ClusterFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) {
   return run_batch(state_->session, state_->split, cluster::kLookup, keys, out);

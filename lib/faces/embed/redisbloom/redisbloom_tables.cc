@@ -221,7 +221,7 @@ std::uint64_t RedisBloomTables::count(std::uint64_t hash) const noexcept {
   return matches(hash, false);
 }
 
-bool RedisBloomTables::add(std::uint64_t hash) {
+bool RedisBloomTables::insert(std::uint64_t hash) {
   const std::uint8_t fingerprint = fingerprint_of(hash);
   for (;;) {
     for (auto table = tables_.rbegin(); table != tables_.rend(); ++table) {

@@ -80,10 +80,10 @@ class RedisBloomTables {
   [[nodiscard]] std::uint64_t slots_of(std::uint64_t hash) const noexcept;
   /// RedisBloom's CF.COUNT: as slots_of, but twice where both buckets are the same.
   [[nodiscard]] std::uint64_t count(std::uint64_t hash) const noexcept;
-  /// Adds one copy: into a free slot, newest table first, else by moving others in the newest
+  /// Inserts one copy: into a free slot, newest table first, else by moving others in the newest
   /// table, else into a further table. False, nothing being changed, when there is no place and
   /// expansion is 0 or there are 65535 tables. Throws std::bad_alloc likewise.
-  bool add(std::uint64_t hash);
+  bool insert(std::uint64_t hash);
   /// Clears one slot, newest table first; compacts after deletes of a tenth of the items.
   bool erase(std::uint64_t hash) noexcept;
   /// Moves fingerprints from newer tables to free slots of older ones and drops the newest tables

@@ -32,6 +32,7 @@ constexpr unsigned kPieceNumberBits = 30;
 constexpr std::uint64_t kMaxGenerationAreas = 65536;
 constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
 constexpr std::uint64_t kMaxItems = std::uint64_t{1} << 62;
+constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 62;   // more than come
 constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 29;  // so that no sum overflows
 // Represents the RedisBloom hash 0 in an entry, where 0 means none. It has the same fingerprint,
 // because it is a multiple of 255, and the same buckets, because no table has more than 2^56.
@@ -109,6 +110,18 @@ Areas::Areas(const ImageHead& head)
               const GenerationShape& shape = head.sub_filters[index].shape;
               return (shape.base_blocks << shape.growth) * kBlockBytes;
             }) {}
+
+std::uint64_t Areas::bytes() const {
+  std::uint64_t sum = 0;
+  const auto add = [&](AreaKind kind, std::uint64_t areas) {
+    for (std::uint64_t i = 0; i < areas && sum < kManyBytes; ++i) {
+      sum += std::min(kManyBytes, bytes_(kind, i));
+    }
+  };
+  add(AreaKind::blocks, sub_filters_);
+  add(AreaKind::slots, tables_);
+  return sum;
+}
 
 PiecePlace Areas::area(AreaKind kind, std::uint64_t index) const {
   if (kind == AreaKind::blocks && index >= sub_filters_) {
@@ -274,6 +287,13 @@ std::uint64_t decode_entries(const Piece& piece, Ledger& ledger) {
   if (ledger.size() + count > kMaxEntries) return 0;
   for (const auto& [hash, entry] : entries) ledger.set(hash, entry);
   return count;
+}
+
+std::uint64_t chained(std::uint64_t digest, Bytes bytes) {
+  std::array<std::byte, 16> both{};
+  put(both, 0, digest);
+  put(both, 8, checksum(bytes));
+  return checksum(both);
 }
 
 }}}  // namespace nestline::redis

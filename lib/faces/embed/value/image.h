@@ -36,9 +36,12 @@
 #ifndef NESTLINE_LIB_FACES_EMBED_VALUE_IMAGE_H_
 #define NESTLINE_LIB_FACES_EMBED_VALUE_IMAGE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <utility>
@@ -52,7 +55,7 @@ namespace nestline { inline namespace v0_3 { namespace redis {
 
 inline constexpr std::uint64_t kEntriesInPiece = 32768;
 inline constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-/// Loaders make a filter of this many bytes once so much of them, 1 / kShareToBegin, has arrived.
+/// Readers make a value of this many bytes once so much of them, 1 / kShareToBegin, has arrived.
 inline constexpr std::uint64_t kShareToBegin = 8;
 inline constexpr unsigned kStretchBits = 13;
 inline constexpr std::uint64_t kStretches = std::uint64_t{1} << (64 - kStretchBits);
@@ -98,6 +101,8 @@ class Areas {
   explicit Areas(const ImageHead& head);
   /// The first piece: without areas the ledger's, as far as that is known without the ledger.
   [[nodiscard]] PiecePlace first() const { return area(AreaKind::blocks, 0); }
+  /// Bytes of all of them, or as many as any number of bytes.
+  [[nodiscard]] std::uint64_t bytes() const;
   /// The piece after one that is in an area.
   [[nodiscard]] PiecePlace after(const PiecePlace& place) const;
   /// The piece with this iterator, if there is one; of the ledger, only the place where it begins.
@@ -129,6 +134,70 @@ std::optional<Piece> decode_piece(std::span<const std::byte> bytes) noexcept;
 std::vector<std::byte> encode_entries(const Ledger& ledger, PiecePlace& place);
 /// Puts them into the ledger, and how many; 0, unchanged, when any is wrong. Throws std::bad_alloc.
 std::uint64_t decode_entries(const Piece& piece, Ledger& ledger);
+
+/// The digest of what a digest stands for and these bytes.
+std::uint64_t chained(std::uint64_t digest, std::span<const std::byte> bytes);
+
+/// Puts a value together from the pieces of its image in their order, as in an RDB file. Not safe
+/// for concurrent use. Hostile bytes cannot make it allocate much more than their own size: the
+/// value is made once an eighth of its areas has arrived; until then the pieces are kept.
+template <class Value>
+class PieceReader {
+ public:
+  /// For a value whose blocks and slots come from `memory`, as for Options::memory.
+  explicit PieceReader(std::pmr::memory_resource* memory = nullptr) : memory_(memory) {}
+  /// Adds the next piece, head first. False: not this one, and nothing more. Throws std::bad_alloc.
+  bool add(std::span<const std::byte> bytes) {
+    is_wrong_ = is_wrong_ || !(head_ ? add_piece(bytes) : add_head(bytes));
+    return !is_wrong_;
+  }
+  /// The value if all its pieces have arrived and agree with its head, otherwise null. Call once.
+  [[nodiscard]] std::unique_ptr<Value> finish() {
+    if (is_wrong_ || !value_ || next_.kind != AreaKind::ledger) return nullptr;
+    return value_->finish_reading(*head_) ? std::move(value_) : nullptr;
+  }
+
+ private:
+  bool add_head(std::span<const std::byte> bytes) {
+    head_ = Value::decode_head(bytes);
+    if (!head_) return false;
+    next_ = Value::areas_of(*head_).first();
+    return true;
+  }
+
+  bool add_piece(std::span<const std::byte> bytes) {
+    const Areas areas = Value::areas_of(*head_);
+    const auto piece = decode_piece(bytes);
+    if (!piece || !areas.have(piece->place)) return false;
+    if (next_.kind == AreaKind::ledger) {
+      if (piece->place.kind != next_.kind || piece->place.offset != next_.offset) return false;
+      next_.offset = piece->place.area_bytes;
+    } else {
+      if (!(piece->place == next_)) return false;
+      next_ = areas.after(next_);
+    }
+    return value_ ? value_->load_content(*piece) : keep(*piece, areas);
+  }
+
+  bool keep(const Piece& piece, const Areas& areas) {
+    waiting_.emplace_back(piece.place, std::vector(piece.content.begin(), piece.content.end()));
+    waiting_bytes_ += piece.content.size();
+    if (waiting_bytes_ < areas.bytes() / kShareToBegin) return true;
+    value_ = Value::from_head(*head_, memory_);
+    const auto waiting = std::exchange(waiting_, {});
+    return std::ranges::all_of(waiting, [&](const auto& each) {
+      return value_->load_content({each.first, each.second});
+    });
+  }
+
+  std::pmr::memory_resource* memory_;
+  std::optional<typename Value::Head> head_;
+  std::unique_ptr<Value> value_;
+  PiecePlace next_{};  // of the next piece; for the ledger only where it begins
+  bool is_wrong_ = false;
+  std::vector<std::pair<PiecePlace, std::vector<std::byte>>> waiting_;  // until there is a value
+  std::uint64_t waiting_bytes_ = 0;
+};
 
 }}}  // namespace nestline::redis
 

@@ -49,7 +49,7 @@ SubFilter::SubFilter(Filter filter, unsigned most_growth, std::uint32_t number) 
 
 std::size_t SubFilter::memory_bytes() const noexcept {
   return block_bytes() +
-         (shared_ ? bytes_beside(shared_.filter()) + sizeof(SharedFilter) : bytes_beside(filter_));
+         (shared_ ? bytes_beside(shared_->filter) + sizeof(SharedFilter) : bytes_beside(filter_));
 }
 
 GenerationShape SubFilter::shape() const noexcept {
@@ -58,8 +58,8 @@ GenerationShape SubFilter::shape() const noexcept {
 
 Outcome SubFilter::insert(std::uint64_t hash) noexcept {
   if (!shared_) return filter_.insert(hash).outcome;
-  const Outcome outcome = shared_.filter().insert(hash).outcome;
-  shared_.keys() += outcome == Outcome::stored;
+  const Outcome outcome = shared_->filter.insert(hash).outcome;
+  shared_->keys += outcome == Outcome::stored;
   return outcome;
 }
 
@@ -70,23 +70,23 @@ void SubFilter::fill(std::span<const std::uint64_t> hashes, std::span<Outcome> o
 
 bool SubFilter::erase(std::uint64_t hash) noexcept {
   if (!shared_) return filter_.erase(hash);
-  const bool erased = shared_.filter().erase(hash);
-  shared_.keys() -= erased;
+  const bool erased = shared_->filter.erase(hash);
+  shared_->keys -= erased;
   return erased;
 }
 
 std::size_t SubFilter::erase(std::span<const std::uint64_t> hashes,
                              std::span<std::uint8_t> erased) {
   if (!shared_) return filter_.erase(hashes, erased);
-  const std::size_t count = shared_.filter().erase(hashes, erased);
-  shared_.keys() -= count;
+  const std::size_t count = shared_->filter.erase(hashes, erased);
+  shared_->keys -= count;
   return count;
 }
 
 void SubFilter::clear() noexcept {
   if (shared_) {
-    empty(shared_.filter());
-    shared_.keys() = 0;
+    empty(shared_->filter);
+    shared_->keys = 0;
   } else {
     filter_.clear();
   }
@@ -109,7 +109,7 @@ void SubFilter::migrate(SubFilter& to, Quota& share) noexcept {
 }
 
 SubFilter SubFilter::copy() const {
-  return {shared_ ? copy_of(shared_.filter()) : filter_.snapshot(), most_growth_, number_};
+  return {shared_ ? copy_of(shared_->filter) : filter_.snapshot(), most_growth_, number_};
 }
 
 std::span<const std::byte> SubFilter::bytes(std::uint64_t offset, std::size_t length,
@@ -126,12 +126,17 @@ bool SubFilter::load(std::uint64_t offset, std::span<const std::byte> blocks) {
 }
 
 SharedFilter::Reader SubFilter::reader(const std::shared_ptr<Notices>& notices) {
-  if (!shared_) shared_ = SharedFilter::Owner(std::move(filter_), notices);
-  return shared_.reader();
+  if (!shared_) shared_.reset(new SharedFilter(std::move(filter_), notices));
+  shared_->holders.fetch_add(1, std::memory_order_relaxed);
+  return SharedFilter::Reader(shared_.get());
 }
 
 void SubFilter::take_back() {
-  if (shared_) filter_ = shared_.take_back();
+  if (!shared_) return;
+  // Acquire: what the readers read, they read before this.
+  const bool is_alone = shared_->holders.load(std::memory_order_acquire) == 1;
+  filter_ = is_alone ? std::move(shared_->filter).freeze() : copy_of(shared_->filter);
+  shared_.reset();
 }
 
 }}}  // namespace nestline::redis

@@ -47,88 +47,30 @@ struct Notices {
 //
 // The owner's thread alone changes the filter and makes readers' handles. So once it finds itself
 // the only holder, it stays that. Any thread may drop readers' handles; the last frees the filter.
-class SharedFilter {
- public:
-  class Owner;
-  class Reader;
-
- private:
-  SharedFilter(Filter&& filter, std::shared_ptr<Notices> notices)
-      : keys_(filter.size()),
-        filter_(make_concurrent(std::move(filter))),
-        notices_(std::move(notices)) {}
-
-  void hold() noexcept { holders_.fetch_add(1, std::memory_order_relaxed); }
+struct SharedFilter {
+  SharedFilter(Filter&& from, std::shared_ptr<Notices> to)
+      : keys(from.size()), filter(make_concurrent(std::move(from))), notices(std::move(to)) {}
   // Release and acquire: what each holder did happens before the last one frees the filter.
   void let_go() noexcept {
-    if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+    if (holders.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
   }
 
-  std::atomic<std::uint64_t> holders_{1};
-  std::uint64_t keys_;  // the owner's count: it reads it more often than the filter is read
-  ConcurrentFilter filter_;
-  const std::shared_ptr<Notices> notices_;
-};
+  std::atomic<std::uint64_t> holders{1};
+  std::uint64_t keys;  // the owner's count: it reads it more often than the filter is read
+  ConcurrentFilter filter;
+  const std::shared_ptr<Notices> notices;
 
-/// A handle for looking up; none when it is empty.
-class SharedFilter::Reader {
- public:
-  Reader(Reader&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
-  Reader& operator=(Reader&&) = delete;
-  ~Reader() {
-    if (shared_ != nullptr) shared_->let_go();
-  }
-  void may_contain(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const {
-    shared_->filter_.may_contain(hashes, out);
-  }
-  void count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const {
-    shared_->filter_.count(hashes, out);
-  }
-
- private:
-  friend class Owner;
-  explicit Reader(SharedFilter* shared) noexcept : shared_(shared) { shared_->hold(); }
-  SharedFilter* shared_;
-};
-
-/// The sub_filter's handle; none when it is empty.
-class SharedFilter::Owner {
- public:
-  Owner() noexcept = default;
-  /// Throws std::bad_alloc; `filter` is then unchanged.
-  Owner(Filter&& filter, std::shared_ptr<Notices> notices)
-      : shared_(new SharedFilter(std::move(filter), std::move(notices))) {}
-  Owner(Owner&& other) noexcept : shared_(std::exchange(other.shared_, nullptr)) {}
-  Owner& operator=(Owner&& other) noexcept {
-    if (this != &other) {
-      drop();
-      shared_ = std::exchange(other.shared_, nullptr);
+  struct EndOfOwner {
+    void operator()(SharedFilter* shared) const noexcept {
+      Notices::advance(shared->notices->lists);
+      shared->let_go();
     }
-    return *this;
-  }
-  ~Owner() { drop(); }
-  explicit operator bool() const noexcept { return shared_ != nullptr; }
-  [[nodiscard]] ConcurrentFilter& filter() const noexcept { return shared_->filter_; }
-  [[nodiscard]] std::uint64_t& keys() const noexcept { return shared_->keys_; }
-  [[nodiscard]] Reader reader() const noexcept { return Reader(shared_); }
-
-  /// The filter without locks, or, where readers hold it, a copy. Throws std::bad_alloc, unchanged.
-  Filter take_back() {
-    // Acquire: what the readers read, they read before this.
-    const bool is_alone = shared_->holders_.load(std::memory_order_acquire) == 1;
-    Filter filter = is_alone ? std::move(shared_->filter_).freeze() : copy_of(shared_->filter_);
-    drop();
-    return filter;
-  }
-
- private:
-  void drop() noexcept {
-    if (shared_ == nullptr) return;
-    Notices::advance(shared_->notices_->lists);
-    std::exchange(shared_, nullptr)->let_go();
-  }
-
-  SharedFilter* shared_ = nullptr;
+  };
+  struct EndOfReader {
+    void operator()(SharedFilter* shared) const noexcept { shared->let_go(); }
+  };
+  using Owner = std::unique_ptr<SharedFilter, EndOfOwner>;
+  using Reader = std::unique_ptr<SharedFilter, EndOfReader>;
 };
 
 /// What an image has of a sub_filter, to make it again, empty. Above a plan's, most_growth is cut.
@@ -164,7 +106,7 @@ class SubFilter {
   [[nodiscard]] unsigned growth() const noexcept { return filter_shape_.geometry.growth; }
   [[nodiscard]] std::uint64_t capacity() const noexcept { return filter_shape_.capacity; }
   [[nodiscard]] std::uint64_t size() const noexcept {
-    return shared_ ? shared_.keys() : filter_.size();
+    return shared_ ? shared_->keys : filter_.size();
   }
   [[nodiscard]] bool has_room() const noexcept { return size() < capacity(); }
   [[nodiscard]] double expected_fpr() const noexcept {
@@ -177,7 +119,7 @@ class SubFilter {
 
   // As those of a Filter.
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
-    return shared_ ? shared_.filter().may_contain(hash) : filter_.may_contain(hash);
+    return shared_ ? shared_->filter.may_contain(hash) : filter_.may_contain(hash);
   }
   void may_contain(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> out) const {
     with_filter([&](const auto& filter) { filter.may_contain(hashes, out); });
@@ -236,7 +178,7 @@ class SubFilter {
   SubFilter(Filter filter, unsigned most_growth, std::uint32_t number) noexcept;
   template <typename Use>
   std::invoke_result_t<Use, const Filter&> with_filter(const Use& use) const {
-    return shared_ ? use(std::as_const(shared_.filter())) : use(filter_);
+    return shared_ ? use(std::as_const(shared_->filter)) : use(filter_);
   }
 
   [[nodiscard]] const internal::Blocks& blocks() const noexcept {

@@ -60,6 +60,10 @@ std::vector<SubFilter>::iterator place_for(std::vector<SubFilter>& sub_filters,
   return sub_filters.end() - static_cast<std::ptrdiff_t>(newest_family(sub_filters).size());
 }
 
+// What a lookup asks.
+const SubFilter& asked(const SubFilter& sub_filter) { return sub_filter; }
+const ConcurrentFilter& asked(const SharedFilter::Reader& reader) { return reader->filter; }
+
 template <class Each>
 void find_in_each(std::span<const Each> sub_filters, std::span<const std::uint64_t> hashes,
                   std::span<std::uint8_t> out) {
@@ -68,7 +72,7 @@ void find_in_each(std::span<const Each> sub_filters, std::span<const std::uint64
     return;
   }
   // All of them are looked up in the newest one where they lie: mostly there is no other.
-  sub_filters.back().may_contain(hashes, out);
+  asked(sub_filters.back()).may_contain(hashes, out);
   if (sub_filters.size() == 1) return;
   std::array<std::uint64_t, kMaxHashes> left;
   std::array<std::uint16_t, kMaxHashes> positions;  // of those left, in `hashes`
@@ -80,8 +84,9 @@ void find_in_each(std::span<const Each> sub_filters, std::span<const std::uint64
     count += out[i] == 0;
   }
   for (auto sub_filter = sub_filters.rbegin() + 1; sub_filter != sub_filters.rend(); ++sub_filter) {
-    sub_filter->may_contain(std::span<const std::uint64_t>(left.data(), count),
-                            std::span(found.data(), count));
+    asked(*sub_filter)
+        .may_contain(std::span<const std::uint64_t>(left.data(), count),
+                     std::span(found.data(), count));
     std::size_t kept = 0;
     for (std::size_t i = 0; i < count; ++i) {
       out[positions[i]] = found[i];

@@ -50,7 +50,7 @@ std::unique_ptr<CuckooValue> CuckooValue::build(const Settings& settings,
     if (i >= many.size() || filled[i] != Outcome::stored) others.push_back(hashes[i]);
   }
   std::vector<Outcome> outcomes(others.size());
-  value->add(others, Unless::never, kUnlimited, outcomes);
+  value->insert(others, Unless::never, kUnlimited, outcomes);
   const auto is_out = [](Outcome outcome) { return outcome != Outcome::stored; };
   if (std::ranges::any_of(outcomes, is_out)) throw std::bad_alloc();
   return value;

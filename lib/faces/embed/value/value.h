@@ -5,7 +5,7 @@
 //                 settings and history alone; then a further one is opened.
 //   ledger        by hash: copies beyond those that a filter holds (2k at most), and erased ones
 //                 whose slot is not certain yet (ledger.h).
-//   tables        of RedisBloom (redisbloom_tables.h), to which only add_as_redisbloom adds.
+//   tables        of RedisBloom (redisbloom_tables.h), to which only insert_as_redisbloom adds.
 //
 // An item is hashed once, to 64 bits, under the settings' seed, and mixed once more by each family.
 // Callers may do hash_key(item, settings().seed), unless there are tables: they need another hash.
@@ -128,26 +128,26 @@ class CuckooValue {
 
   /// Adds one copy, or none where Unless::present and exists(item). Copies beyond 2k in a
   /// sub_filter, k - 1 where their home is full, go to the ledger, without limit: 75 bytes an item.
-  Outcome add(std::string_view item, const Limits& limits = {},
-              Unless unless = Unless::never) noexcept;
+  Outcome insert(std::string_view item, const Limits& limits = {},
+                 Unless unless = Unless::never) noexcept;
   /// The same for many, in order, faster. Throws std::invalid_argument when the lengths differ.
-  void add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
-           std::span<Outcome> outcomes);
+  void insert(std::span<const std::string_view> items, Unless unless, const Limits& limits,
+              std::span<Outcome> outcomes);
   /// The same for hashes. Throws std::invalid_argument also when there are tables of RedisBloom.
-  void add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
-           std::span<Outcome> outcomes);
+  void insert(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
+              std::span<Outcome> outcomes);
   /// Replaces one copy of `old_item` by `new_item`: adds, then erases. No change unless stored.
   Outcome update(std::string_view old_item, std::string_view new_item,
                  const Limits& limits = {}) noexcept;
 
-  /// Whether it has RedisBloom's tables and no sub_filter: only add_as_redisbloom has added.
+  /// Whether it has RedisBloom's tables and no sub_filter: only insert_as_redisbloom has added.
   [[nodiscard]] bool follows_redisbloom() const noexcept {
     return !tables_.empty() && sub_filters_.empty();
   }
   /// For a value that follows_redisbloom(), and a command that a RedisBloom server has carried out:
   /// adds to the tables what that server added, so that they stay its byte for byte. The ledger
   /// counts an item that has no place: that server may have had other settings.
-  Outcome add_as_redisbloom(std::string_view item, Unless unless) noexcept;
+  Outcome insert_as_redisbloom(std::string_view item, Unless unless) noexcept;
   /// Opens the first sub_filter beside tables, as an add does, or another. Throws std::bad_alloc.
   void open_generation();
   /// Takes one copy out; false when none is found. Only for items that are in it: a stranger may
@@ -233,7 +233,8 @@ class CuckooValue {
   [[nodiscard]] std::uint64_t digest() const;
 
  private:
-  friend class ImageReader;
+  friend class PieceReader<CuckooValue>;
+  using Head = ImageHead;
 
   // An item's hash for the sub_filters, and for tables: none where it cannot be in them.
   struct Item {
@@ -279,20 +280,24 @@ class CuckooValue {
   }
 
   [[nodiscard]] ImageHead head() const;
-  static std::unique_ptr<CuckooValue> from_settings(const ImageHead& head,
-                                                    std::pmr::memory_resource* memory);
+  // For the pieces of a head, in the memory that they take.
+  static std::unique_ptr<CuckooValue> from_head(const ImageHead& head,
+                                                std::pmr::memory_resource* memory);
+  static constexpr auto* decode_head = &redis::decode_head;
+  static Areas areas_of(const ImageHead& head) { return Areas(head); }
   bool load_content(const Piece& piece);
+  bool finish_reading(const ImageHead& head);
   [[nodiscard]] Areas areas() const;
   [[nodiscard]] std::int64_t items_beside_tables() const noexcept;
   [[nodiscard]] std::uint64_t head_items() const noexcept;
   // `beyond`: items that there may be beyond the capacity, of a value that does not grow.
-  Outcome add_item(const Item& item, const Limits& limits, std::uint64_t beyond = 0) noexcept;
-  void add_some(std::span<const std::uint64_t> hashes, std::span<const std::string_view> items,
-                Unless unless, const Limits& limits, std::span<Outcome> outcomes);
-  Outcome store(const Item& item, const Limits& limits);
-  bool store_in(SubFilter& sub_filter, const Item& item);
-  bool store_in_older(const Item& item) noexcept;
-  bool store_in_grown(const Item& item);
+  Outcome insert_item(const Item& item, const Limits& limits, std::uint64_t beyond = 0) noexcept;
+  void insert_some(std::span<const std::uint64_t> hashes, std::span<const std::string_view> items,
+                   Unless unless, const Limits& limits, std::span<Outcome> outcomes);
+  Outcome insert_in_any(const Item& item, const Limits& limits);
+  bool insert_in(SubFilter& sub_filter, const Item& item);
+  bool insert_in_older(const Item& item) noexcept;
+  bool insert_in_grown(const Item& item);
   std::size_t erase_some(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> erased);
   bool erase_item(const Item& item);
   bool erase_alone(SubFilter& sub_filter, std::uint64_t hash) noexcept;
@@ -319,31 +324,7 @@ class CuckooValue {
   std::uint64_t awaited_entries_ = 0;
 };
 
-/// Puts a value together from the pieces of its image, as in an RDB file. Not safe for concurrent
-/// use. Hostile bytes cannot make it allocate much more than their own size: a filter is allocated
-/// once an eighth of its blocks has arrived; until then the pieces are kept.
-class ImageReader {
- public:
-  /// For a value whose blocks and slots come from `memory`, as for Options::memory.
-  explicit ImageReader(std::pmr::memory_resource* memory = nullptr) : memory_(memory) {}
-  /// Adds the next piece, head first. False: not this one, and nothing more. Throws std::bad_alloc.
-  bool add(std::span<const std::byte> piece);
-  /// The value if all its pieces have arrived and agree with its head, otherwise null. Call once.
-  [[nodiscard]] std::unique_ptr<CuckooValue> finish();
-
- private:
-  bool add_head(std::span<const std::byte> piece);
-  bool add_piece(std::span<const std::byte> piece);
-  bool add_content(const Piece& piece);
-  std::pmr::memory_resource* memory_;
-  std::optional<ImageHead> head_;
-  std::unique_ptr<CuckooValue> value_;
-  PiecePlace next_{};  // of the next piece; for the ledger only where it begins
-  bool is_wrong_ = false;
-  // The first contents of an area whose memory is not allocated yet, and where they belong.
-  std::vector<std::pair<PiecePlace, std::vector<std::byte>>> waiting_;
-  std::uint64_t waiting_bytes_ = 0;
-};
+using ImageReader = PieceReader<CuckooValue>;
 
 }}}  // namespace nestline::redis
 

@@ -41,37 +41,37 @@ Choice begin_choice(Notices* notices, std::size_t sub_filters) noexcept {
 
 }  // namespace
 
-Outcome CuckooValue::add(std::string_view item, const Limits& limits, Unless unless) noexcept {
+Outcome CuckooValue::insert(std::string_view item, const Limits& limits, Unless unless) noexcept {
   const Item hashes = item_of(item);
   return unless == Unless::present && exists_of(hashes) ? Outcome::present
-                                                        : add_item(hashes, limits);
+                                                        : insert_item(hashes, limits);
 }
 
-void CuckooValue::add(std::span<const std::string_view> items, Unless unless, const Limits& limits,
-                      std::span<Outcome> outcomes) {
+void CuckooValue::insert(std::span<const std::string_view> items, Unless unless,
+                         const Limits& limits, std::span<Outcome> outcomes) {
   if (items.size() != outcomes.size()) {
     throw std::invalid_argument("items and outcomes differ in length");
   }
   hash_chunks(items, [&](std::size_t at, std::span<const std::uint64_t> hashes) {
-    add_some(hashes, items.subspan(at, hashes.size()), unless, limits,
-             outcomes.subspan(at, hashes.size()));
+    insert_some(hashes, items.subspan(at, hashes.size()), unless, limits,
+                outcomes.subspan(at, hashes.size()));
   });
 }
 
-void CuckooValue::add(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
-                      std::span<Outcome> outcomes) {
+void CuckooValue::insert(std::span<const std::uint64_t> hashes, Unless unless, const Limits& limits,
+                         std::span<Outcome> outcomes) {
   check_hashes(hashes.size(), outcomes.size());
   in_chunks(hashes.size(), [&](std::size_t at, std::size_t some) {
-    add_some(hashes.subspan(at, some), {}, unless, limits, outcomes.subspan(at, some));
+    insert_some(hashes.subspan(at, some), {}, unless, limits, outcomes.subspan(at, some));
   });
 }
 
 // At most kMaxHashes; `items` are theirs, if there are tables. Most go to the newest sub_filter,
 // whose memory is prefetched. Older ones are looked up in for all before the first is added:
 // answers hold while those keep their items. The newest, which items change, is looked up in turn.
-void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
-                           std::span<const std::string_view> items, Unless unless,
-                           const Limits& limits, std::span<Outcome> outcomes) {
+void CuckooValue::insert_some(std::span<const std::uint64_t> hashes,
+                              std::span<const std::string_view> items, Unless unless,
+                              const Limits& limits, std::span<Outcome> outcomes) {
   const bool is_looked_up = unless == Unless::present && tables_.empty() && !sub_filters_.empty();
   std::array<std::uint8_t, kMaxHashes> is_in_older;
   const auto items_in_older = [&] { return stored_ - sub_filters_.back().size(); };
@@ -90,15 +90,15 @@ void CuckooValue::add_some(std::span<const std::uint64_t> hashes,
   ahead(hashes.size(), prefetch_one, [&](std::size_t i) {
     const Item item = tables_.empty() ? Item{hashes[i], std::nullopt} : item_of(items[i]);
     outcomes[i] =
-        unless == Unless::present && is_in(i, item) ? Outcome::present : add_item(item, limits);
+        unless == Unless::present && is_in(i, item) ? Outcome::present : insert_item(item, limits);
   });
 }
 
-Outcome CuckooValue::add_as_redisbloom(std::string_view item, Unless unless) noexcept {
+Outcome CuckooValue::insert_as_redisbloom(std::string_view item, Unless unless) noexcept {
   const Item hashes = item_of(item);
   if (unless == Unless::present && tables_.may_contain(*hashes.redisbloom)) return Outcome::present;
   try {
-    if (!tables_.add(*hashes.redisbloom)) ledger_.add(hashes.hash, 1, hashes.redisbloom);
+    if (!tables_.insert(*hashes.redisbloom)) ledger_.add(hashes.hash, 1, hashes.redisbloom);
     return Outcome::stored;
   } catch (const std::bad_alloc&) {
     return kNoMemory;
@@ -121,14 +121,14 @@ Outcome CuckooValue::update(std::string_view old_item, std::string_view new_item
     return kNoMemory;
   }
   // A filter that is full has one item more until the old one is erased.
-  const Outcome added = add_item(new_hashes, limits, 1);
+  const Outcome added = insert_item(new_hashes, limits, 1);
   if (added == Outcome::stored) erase_item(old_hashes);
   ledger_.drop_prepared(old_hashes.hash);
   return added;
 }
 
-Outcome CuckooValue::add_item(const Item& item, const Limits& limits,
-                              std::uint64_t beyond) noexcept {
+Outcome CuckooValue::insert_item(const Item& item, const Limits& limits,
+                                 std::uint64_t beyond) noexcept {
   try {
     if (limits.capacity && settings_.expansion == 0 && items() >= settings_.capacity + beyond) {
       return Outcome::full;
@@ -137,7 +137,7 @@ Outcome CuckooValue::add_item(const Item& item, const Limits& limits,
     // some without a slot joins those, without a search for room that would be in vain.
     const std::int64_t copies = ledger_.copies(item.hash);
     if (copies >= Ledger::kMaxCopies) return Outcome::full;
-    if (copies == 0) return store(item, limits);
+    if (copies == 0) return insert_in_any(item, limits);
     ledger_.add(item.hash, 1, item.redisbloom);
     return Outcome::stored;
   } catch (const std::bad_alloc&) {  // a sub_filter's options are in bounds: nothing else is thrown
@@ -145,15 +145,15 @@ Outcome CuckooValue::add_item(const Item& item, const Limits& limits,
   }
 }
 
-Outcome CuckooValue::store(const Item& item, const Limits& limits) {
+Outcome CuckooValue::insert_in_any(const Item& item, const Limits& limits) {
   for (;;) {
     if (!sub_filters_.empty()) {
       SubFilter& newest = sub_filters_.back();
-      if ((newest.has_room() || settings_.expansion == 0) && store_in(newest, item)) {
+      if ((newest.has_room() || settings_.expansion == 0) && insert_in(newest, item)) {
         return Outcome::stored;
       }
       if (settings_.expansion == 0 && limits.capacity) return Outcome::full;
-      if (store_in_older(item) || store_in_grown(item)) return Outcome::stored;
+      if (insert_in_older(item) || insert_in_grown(item)) return Outcome::stored;
     }
     if (sub_filters_.size() >= std::min(limits.sub_filters, kMaxGenerations)) {
       return kTooMany;
@@ -166,7 +166,7 @@ Outcome CuckooValue::store(const Item& item, const Limits& limits) {
 // and one other that has nowhere else to go, fill its slots, and growth would not help. With many
 // entries so does an item that would need a search beside nearly as many copies as a bucket has
 // slots: among blocks full of copies a search takes 10 to 50 us on Zen 3, mostly in vain.
-bool CuckooValue::store_in(SubFilter& sub_filter, const Item& item) {
+bool CuckooValue::insert_in(SubFilter& sub_filter, const Item& item) {
   const bool is_spared =
       ledger_.size() >= kManyEntries && sub_filter.has_room() && sub_filter.is_crowded(item.hash);
   const Outcome outcome = is_spared ? Outcome::too_many_copies : sub_filter.insert(item.hash);
@@ -181,7 +181,7 @@ bool CuckooValue::store_in(SubFilter& sub_filter, const Item& item) {
 
 // Doubles the newest sub_filter, if that makes room for the item. On the side: an item that is
 // refused in the end is not replicated, so it must not leave a filter that has grown.
-bool CuckooValue::store_in_grown(const Item& item) {
+bool CuckooValue::insert_in_grown(const Item& item) {
   const std::uint64_t others = units_of(newest_family(sub_filters_)) - sub_filters_.back().units();
   const auto may_grow = [&](const SubFilter& sub_filter) {
     return sub_filter.may_grow() &&
@@ -190,7 +190,7 @@ bool CuckooValue::store_in_grown(const Item& item) {
   if (!may_grow(sub_filters_.back())) return false;
   SubFilter grown = sub_filters_.back().copy();
   while (may_grow(grown) && grown.grow()) {
-    if (grown.has_room() && store_in(grown, item)) {
+    if (grown.has_room() && insert_in(grown, item)) {
       sub_filters_.back() = std::move(grown);
       return true;
     }
@@ -199,7 +199,7 @@ bool CuckooValue::store_in_grown(const Item& item) {
 }
 
 // Oldest first, so that the newest ones empty.
-bool CuckooValue::store_in_older(const Item& item) noexcept {
+bool CuckooValue::insert_in_older(const Item& item) noexcept {
   const bool stored =
       std::any_of(sub_filters_.begin(), sub_filters_.end() - 1, [&](SubFilter& sub_filter) {
         return sub_filter.has_room() && sub_filter.insert(item.hash) == Outcome::stored;

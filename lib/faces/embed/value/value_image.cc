@@ -79,24 +79,32 @@ std::unique_ptr<CuckooValue> CuckooValue::from_head(std::span<const std::byte> b
   }
   const auto head = decode_head(bytes);
   if (!head) throw std::invalid_argument("the head is not valid");
-  auto value = from_settings(*head, memory);
-  if (head->redisbloom.tables != 0) value->tables_ = RedisBloomTables(head->redisbloom, memory);
-  value->sub_filters_.reserve(head->sub_filters.size());
-  for (const ImageSubFilter& each : head->sub_filters) {
-    value->sub_filters_.emplace_back(each.shape, head->settings.seed, memory);
+  return from_head(*head, memory);
+}
+
+std::unique_ptr<CuckooValue> CuckooValue::from_head(const ImageHead& head,
+                                                    std::pmr::memory_resource* memory) {
+  std::unique_ptr<CuckooValue> value(new CuckooValue(head.settings, memory));
+  if (head.redisbloom.tables != 0) value->tables_ = RedisBloomTables(head.redisbloom, memory);
+  value->sub_filters_.reserve(head.sub_filters.size());
+  for (const ImageSubFilter& each : head.sub_filters) {
+    value->sub_filters_.emplace_back(each.shape, head.settings.seed, memory);
   }
-  if (value->awaited_items_ == 0) value->awaited_items_ = head->items;
-  value->awaited_entries_ = head->ledger_entries;
+  value->deletes_ = head.deletes;
+  value->awaited_items_ = head.awaited_items == 0 ? head.items : head.awaited_items;
+  value->awaited_entries_ = head.ledger_entries;
+  value->ledger_.set_cursor(head.ledger_cursor);
   return value;
 }
 
-std::unique_ptr<CuckooValue> CuckooValue::from_settings(const ImageHead& head,
-                                                        std::pmr::memory_resource* memory) {
-  std::unique_ptr<CuckooValue> value(new CuckooValue(head.settings, memory));
-  value->deletes_ = head.deletes;
-  value->awaited_items_ = head.awaited_items;
-  value->ledger_.set_cursor(head.ledger_cursor);
-  return value;
+// Whether pieces that came in order make what the head says.
+bool CuckooValue::finish_reading(const ImageHead& head) {
+  awaited_items_ = head.awaited_items;
+  bool is_whole = head_items() == head.items && ledger_.size() == head.ledger_entries;
+  for (std::size_t i = 0; i < head.sub_filters.size(); ++i) {
+    is_whole &= sub_filters_[i].size() == head.sub_filters[i].keys;
+  }
+  return is_whole;
 }
 
 bool CuckooValue::load_chunk(std::uint64_t iterator, std::span<const std::byte> bytes) {
@@ -134,78 +142,8 @@ bool CuckooValue::load_content(const Piece& piece) {
 
 std::uint64_t CuckooValue::digest() const {
   std::uint64_t digest = 0;
-  for_each_chunk([&](const Chunk& chunk) {
-    std::array<std::byte, 16> both{};
-    put(both, 0, digest);
-    put(both, 8, checksum(chunk.bytes));
-    digest = checksum(both);
-  });
+  for_each_chunk([&](const Chunk& chunk) { digest = chained(digest, chunk.bytes); });
   return digest;
-}
-
-bool ImageReader::add(std::span<const std::byte> piece) {
-  is_wrong_ = is_wrong_ || !(head_ ? add_piece(piece) : add_head(piece));
-  return !is_wrong_;
-}
-
-bool ImageReader::add_head(std::span<const std::byte> piece) {
-  head_ = decode_head(piece);
-  if (!head_) return false;
-  value_ = CuckooValue::from_settings(*head_, memory_);
-  if (head_->redisbloom.tables != 0) {
-    value_->tables_ = RedisBloomTables::begin(head_->redisbloom, memory_);
-  }
-  next_ = Areas(*head_).first();
-  return true;
-}
-
-bool ImageReader::add_piece(std::span<const std::byte> bytes) {
-  const Areas areas(*head_);
-  const auto piece = decode_piece(bytes);
-  if (!piece || !areas.have(piece->place)) return false;
-  const PiecePlace& place = piece->place;
-  if (next_.kind != AreaKind::ledger) {
-    if (!(place == next_)) return false;
-    next_ = areas.after(next_);
-    return add_content(*piece);
-  }
-  if (place.kind != AreaKind::ledger || place.offset != next_.offset ||
-      value_->ledger_.size() >= head_->ledger_entries) {
-    return false;
-  }
-  next_.offset = place.area_bytes;
-  return value_->load_content(*piece);
-}
-
-bool ImageReader::add_content(const Piece& piece) {
-  const PiecePlace& place = piece.place;
-  const bool is_made = place.offset != 0 && waiting_.empty();
-  if (is_made) return value_->load_content(piece);
-  waiting_.emplace_back(place, std::vector(piece.content.begin(), piece.content.end()));
-  waiting_bytes_ += piece.content.size();
-  if (waiting_bytes_ < place.area_bytes / kShareToBegin) return true;
-  if (place.kind == AreaKind::slots) {
-    value_->tables_.append_clear();
-  } else {
-    const GenerationShape& shape = head_->sub_filters[place.index].shape;
-    value_->sub_filters_.emplace_back(shape, head_->settings.seed, memory_);
-  }
-  waiting_bytes_ = 0;
-  const auto waiting = std::exchange(waiting_, {});
-  return std::ranges::all_of(waiting, [&](const auto& each) {
-    return value_->load_content({each.first, each.second});
-  });
-}
-
-std::unique_ptr<CuckooValue> ImageReader::finish() {
-  if (is_wrong_ || !head_ || next_.kind != AreaKind::ledger || !value_) return nullptr;
-  std::unique_ptr<CuckooValue> value = std::move(value_);
-  bool is_whole =
-      value->head_items() == head_->items && value->ledger_.size() == head_->ledger_entries;
-  for (std::size_t i = 0; i < head_->sub_filters.size(); ++i) {
-    is_whole &= value->sub_filters_[i].size() == head_->sub_filters[i].keys;
-  }
-  return is_whole ? std::move(value) : nullptr;
 }
 
 }}}  // namespace nestline::redis

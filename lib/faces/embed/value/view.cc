@@ -50,7 +50,7 @@ void View::count(std::span<const std::uint64_t> hashes, std::span<std::uint8_t> 
   const std::uint64_t before = read(notices_->erases);
   std::ranges::fill(out, std::uint8_t{0});
   for (const SharedFilter::Reader& filter : filters_) {
-    filter.count(hashes, std::span(copies).first(hashes.size()));
+    filter->filter.count(hashes, std::span(copies).first(hashes.size()));
     std::ranges::transform(out, copies, out.begin(), [](unsigned a, unsigned b) {
       return static_cast<std::uint8_t>(std::min(a + b, 255u));
     });

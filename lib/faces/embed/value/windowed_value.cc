@@ -111,18 +111,18 @@ void WindowedValue::clear() noexcept {
   deaths_ = 0;
 }
 
-Outcome WindowedValue::add(std::string_view item, unsigned life) noexcept {
+Outcome WindowedValue::insert(std::string_view item, unsigned life) noexcept {
   expect_death(life);
   return filter_.insert(item, life).outcome;
 }
 
-void WindowedValue::add(std::span<const std::string_view> items, std::span<Outcome> outcomes) {
+void WindowedValue::insert(std::span<const std::string_view> items, std::span<Outcome> outcomes) {
   check_lengths(items.size(), outcomes.size());
   expect_death(kLife);
   (void)filter_.insert(items, outcomes);
 }
 
-void WindowedValue::add(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes) {
+void WindowedValue::insert(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes) {
   check_lengths(hashes.size(), outcomes.size());
   expect_death(kLife);
   in_hash_chunks(hashes, [&](std::span<const Hash> keys, std::size_t first) {
@@ -284,58 +284,24 @@ bool WindowedValue::load_chunk(std::uint64_t iterator, Bytes bytes) {
 std::uint64_t WindowedValue::digest() const {
   std::uint64_t digest = checksum(encode(head()));
   for (std::uint64_t number = 0; number < pieces(); ++number) {
-    std::array<std::byte, 16> both{};
-    put(both, 0, digest);
-    put(both, 8, checksum(piece(number)));
-    digest = checksum(both);
+    digest = chained(digest, piece(number));
   }
   return digest;
 }
 
-bool WindowedReader::add(Bytes piece) {
-  if (is_wrong_) return false;
-  if (head_) {
-    is_wrong_ = !add_piece(piece);
-  } else {
-    head_ = WindowedValue::decode_head(piece);
-    is_wrong_ = !head_;
-  }
-  return !is_wrong_;
+bool WindowedValue::load_content(const Piece& piece) {
+  return piece.place.kind == AreaKind::blocks &&
+         replace_bytes(filter_, piece.place.offset, piece.content);
 }
 
-bool WindowedReader::add_piece(Bytes bytes) {
-  const auto piece = decode_piece(bytes);
-  if (!piece || next_ >= head_->pieces() || !(piece->place == place_of(head_->shape, next_))) {
-    return false;
+bool WindowedValue::finish_reading(const WindowedHead& head) {
+  if (head.loaded < head.pieces()) {
+    awaited_ = {head.items, head.loaded};
+    return true;
   }
-  ++next_;
-  if (value_ == nullptr) {
-    waiting_.emplace_back(piece->content.begin(), piece->content.end());
-    if (next_ < head_->pieces() &&
-        next_ * kPieceBytes < head_->shape.stored_bytes() / kShareToBegin) {
-      return true;
-    }
-    value_ = WindowedValue::from_head(*head_, memory_);
-    const auto waiting = std::exchange(waiting_, {});
-    std::uint64_t offset = 0;
-    return std::ranges::all_of(waiting, [&](const auto& content) {
-      return replace_bytes(value_->filter_, std::exchange(offset, offset + kPieceBytes), content);
-    });
-  }
-  return replace_bytes(value_->filter_, piece->place.offset, piece->content);
-}
-
-std::unique_ptr<WindowedValue> WindowedReader::finish() {
-  if (is_wrong_ || !head_ || next_ != head_->pieces() || value_ == nullptr) return nullptr;
-  std::unique_ptr<WindowedValue> value = std::move(value_);
-  if (head_->loaded < head_->pieces()) {
-    value->awaited_ = {head_->items, head_->loaded};
-  } else {
-    value->awaited_.reset();
-    if (value->filter_.size() != head_->items) return nullptr;
-    value->expect_all_deaths();
-  }
-  return value;
+  awaited_.reset();
+  expect_all_deaths();
+  return filter_.size() == head.items;
 }
 
 }}}  // namespace nestline::redis

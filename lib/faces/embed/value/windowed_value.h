@@ -85,10 +85,10 @@ class WindowedValue {
 
   // Changes. Only of a value that is complete.
   /// As ExpiringFilter::insert.
-  Outcome add(std::string_view item, unsigned life = kLife) noexcept;
+  Outcome insert(std::string_view item, unsigned life = kLife) noexcept;
   /// The same for each item in order. Throws std::invalid_argument for other lengths, unchanged.
-  void add(std::span<const std::string_view> items, std::span<Outcome> outcomes);
-  void add(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes);
+  void insert(std::span<const std::string_view> items, std::span<Outcome> outcomes);
+  void insert(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes);
   void clear() noexcept;  ///< Takes everything out; time stays. O(memory).
   /// Moves on to `tick`, which began at `time`. False, nothing being changed, if that is not later
   /// than now, or later than kMaxTick. O(memory), unless it is the next and unswept() is small.
@@ -155,7 +155,8 @@ class WindowedValue {
   [[nodiscard]] std::uint64_t time() const noexcept { return time_; }
 
  private:
-  friend class WindowedReader;
+  friend class PieceReader<WindowedValue>;
+  using Head = WindowedHead;
 
   // What a value that is being loaded waits for.
   struct Awaited {
@@ -169,6 +170,13 @@ class WindowedValue {
   static std::unique_ptr<WindowedValue> from_head(const WindowedHead& head,
                                                   std::pmr::memory_resource* memory);
   [[nodiscard]] WindowedHead head() const;
+  // Its blocks; no ledger.
+  static Areas areas_of(const WindowedHead& head) {
+    const std::uint64_t bytes = head.shape.stored_bytes();
+    return {1, 0, [bytes](AreaKind, std::uint64_t) { return bytes; }};
+  }
+  bool load_content(const Piece& piece);
+  bool finish_reading(const WindowedHead& head);
   bool load_next(std::span<const std::byte> content);
   void expect_death(unsigned life) noexcept { deaths_ |= bit_of(tick() + life + 1); }
   void expect_all_deaths() noexcept;
@@ -186,25 +194,7 @@ class WindowedValue {
   std::uint16_t deaths_ = 0;
 };
 
-/// Puts a value together from the pieces of its image, as in an RDB file: head, and all pieces,
-/// also those to come. Takes little more memory than the bytes given. Not safe for concurrent use.
-class WindowedReader {
- public:
-  explicit WindowedReader(std::pmr::memory_resource* memory = nullptr) : memory_(memory) {}
-  /// Adds the next piece, head first. False: not this one, and nothing more. Throws std::bad_alloc.
-  bool add(std::span<const std::byte> piece);
-  /// The value if all its pieces have arrived and agree with its head, otherwise null. Call once.
-  [[nodiscard]] std::unique_ptr<WindowedValue> finish();
-
- private:
-  bool add_piece(std::span<const std::byte> bytes);
-  std::pmr::memory_resource* memory_;
-  std::optional<WindowedHead> head_;
-  std::unique_ptr<WindowedValue> value_;
-  std::vector<std::vector<std::byte>> waiting_;  // the first contents, until there is a value
-  std::uint64_t next_ = 0;
-  bool is_wrong_ = false;
-};
+using WindowedReader = PieceReader<WindowedValue>;
 
 }}}  // namespace nestline::redis
 

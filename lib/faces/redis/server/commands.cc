@@ -155,7 +155,7 @@ void reply_pair(const Call& call, const char* name, const std::string& value) {
   api.ReplyWithStringBuffer(call.context, value.data(), value.size());
 }
 
-int reply_not_added(const Call& call, Outcome outcome) {
+int reply_not_inserted(const Call& call, Outcome outcome) {
   if (outcome == Outcome::full) return reply_error(call, kFull);
   if (outcome == kTooMany) return reply_error(call, kMaximumExpansions);
   if (outcome == kNoMemory) return reply_error(call, kInsufficientMemory);

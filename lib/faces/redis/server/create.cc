@@ -6,8 +6,8 @@
 //
 // If it does not, or a replayed CF.RESERVE names neither SEED nor ERROR, RedisBloom wrote the
 // stream, which has the commands, not what they did: a CF.DEL that found nothing looks like one
-// that did. So the filter is made and changed as RedisBloom does it (add_as_redisbloom in value.h).
-// For settings that are left out, this server's configuration stands in for RedisBloom's.
+// that did. So the filter is made and changed as RedisBloom does it (insert_as_redisbloom in
+// value.h). For settings that are left out, this server's configuration stands in for RedisBloom's.
 //
 // This ends for a filter when a client of this server adds to it. Then a CF.RESERVE with SEED is
 // replicated first, at which copies of this server open a sub_filter beside the tables.

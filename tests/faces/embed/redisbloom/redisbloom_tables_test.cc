@@ -99,7 +99,7 @@ TEST(RedisBloomTables, DoAsTheModelDoes) {
       ASSERT_EQ(tables.may_contain(hash), model.count(item) != 0);
       if (pick(4) < adds_in_four) {
         const bool added = model.add(item);
-        ASSERT_EQ(tables.add(hash), added);
+        ASSERT_EQ(tables.insert(hash), added);
         refused += !added;
       } else {
         ASSERT_EQ(tables.erase(hash), model.erase(item));

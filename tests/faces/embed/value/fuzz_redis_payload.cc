@@ -86,9 +86,9 @@ void use(CuckooValue& value) {
   for (int i = 0; i < 40; ++i) {
     const std::string item = std::to_string(i % 25);
     (void)value.exists(item);
-    const Outcome added = value.add(item, value.sub_filters() + 1);
+    const Outcome added = value.insert(item, value.sub_filters() + 1);
     check(!is_plain || added != Outcome::stored || (value.exists(item) && value.count(item) != 0));
-    (void)value.add(item, value.sub_filters(), Unless::present);
+    (void)value.insert(item, value.sub_filters(), Unless::present);
     (void)value.update(item, "other", value.sub_filters());
     (void)value.erase(item);
   }
@@ -106,7 +106,7 @@ void use(WindowedValue& value) {
   if (!value.is_complete()) return;
   for (unsigned i = 0; i < 60; ++i) {
     const std::string item = std::to_string(i % 25);
-    check(value.add(item, 1 + i % 14) == Outcome::full || value.exists(item));
+    check(value.insert(item, 1 + i % 14) == Outcome::full || value.exists(item));
     if (i % 8 == 0) value.sweep(i);
     if (i % 20 == 0) check(value.advance(value.tick() + 1, i));
   }

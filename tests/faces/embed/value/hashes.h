@@ -23,7 +23,7 @@ inline Hashes random_hashes(std::mt19937_64& random, std::size_t count) {
 
 inline void add(CuckooValue& value, const Hashes& hashes) {
   std::vector<Outcome> outcomes(hashes.size());
-  value.add(hashes, Unless::never, kUnlimited, outcomes);
+  value.insert(hashes, Unless::never, kUnlimited, outcomes);
   for (const Outcome outcome : outcomes) ASSERT_EQ(outcome, Outcome::stored);
 }
 

@@ -57,9 +57,9 @@ int main(int argc, char** argv) {
   std::filesystem::create_directories(folder);
   const auto make = [](double error, std::uint16_t expansion, int items) {
     auto value = CuckooValue::create({10, error, 2, 20, expansion, 3});
-    for (int i = 0; i < items; ++i) value->add(std::to_string(i));
+    for (int i = 0; i < items; ++i) value->insert(std::to_string(i));
     for (int i = 0; i < items; i += 3) value->erase(std::to_string(i));
-    for (int i = 0; i < 20; ++i) value->add("copies");
+    for (int i = 0; i < 20; ++i) value->insert("copies");
     return value;
   };
   write(folder / "empty", *CuckooValue::create({10, 0, 2, 20, 1, 3}));
@@ -70,13 +70,13 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 60; ++i) model.add(std::to_string(i));
   auto value = CuckooValue::from_tables(model.loaded(), 3);
   write(folder / "redisbloom", *value, true);
-  for (int i = 60; i < 120; ++i) value->add(std::to_string(i));
+  for (int i = 60; i < 120; ++i) value->insert(std::to_string(i));
   for (int i = 0; i < 120; i += 2) value->erase(std::to_string(i));
   write(folder / "mixed", *value);
   for (const double error : {0.02, 0.001}) {
     const auto windowed = WindowedValue::create({400, error, 3, 600}, 1'700'000'000'000);
     for (int i = 0; i < 500; ++i) {
-      windowed->add(std::to_string(i), static_cast<unsigned>(1 + i % 14));
+      windowed->insert(std::to_string(i), static_cast<unsigned>(1 + i % 14));
       if (i % 100 == 99) windowed->advance(windowed->tick() + 1, 1'700'000'000'000);
     }
     write(folder / (error < 0.01 ? "window_wide" : "window"), *windowed);

@@ -105,13 +105,13 @@ class Twins {
     const Limits limits = random_() % 4 == 0 ? kUnlimited : Limits(1 + random_() % 8);
     std::vector<Outcome> outcomes(names.size(), kMissing);
     if (by_ == By::hashes) {
-      batches_->add(hashes_of(*batches_, names), unless, limits, outcomes);
+      batches_->insert(hashes_of(*batches_, names), unless, limits, outcomes);
     } else {
-      batches_->add(std::vector<std::string_view>(names.begin(), names.end()), unless, limits,
-                    outcomes);
+      batches_->insert(std::vector<std::string_view>(names.begin(), names.end()), unless, limits,
+                       outcomes);
     }
     for (std::size_t i = 0; i < names.size(); ++i) {
-      const Outcome one = singles_->add(names[i], limits, unless);
+      const Outcome one = singles_->insert(names[i], limits, unless);
       ASSERT_EQ(outcomes[i], one) << "item " << i << " of " << names.size();
       ++met.outcomes[one];
       if (one == Outcome::stored) present_.push_back(names[i]);
@@ -230,7 +230,7 @@ TEST(CuckooValueBatch, ManyCopiesOfManyItemsAreAddedInAMomentToo) {
         hash = hash_key(order == Order::in_turn ? i % items : i / copies, 1).value;
         ++i;
       }
-      value->add(hashes, Unless::never, {}, outcomes);
+      value->insert(hashes, Unless::never, {}, outcomes);
       EXPECT_EQ(std::count(outcomes.begin(), outcomes.end(), Outcome::stored), 500);
     }
     const double all = processor_seconds() - begin;
@@ -267,7 +267,7 @@ TEST(CuckooValueBatch, CopiesOfManyItemsAreFoundUntilTheyAreErased) {
     std::vector<std::uint64_t> copies(kItems * kCopies);
     for (std::uint64_t i = 0; i < copies.size(); ++i) copies[i] = hash_key(i % kItems, 1).value;
     std::vector<Outcome> outcomes(copies.size());
-    value->add(copies, Unless::never, {}, outcomes);
+    value->insert(copies, Unless::never, {}, outcomes);
     EXPECT_GT(value->info().ledger_entries, kItems / 2);
     std::shuffle(copies.begin(), copies.end(), std::mt19937_64(7));
     std::vector<std::uint8_t> found(copies.size());
@@ -288,7 +288,7 @@ TEST(CuckooValueBatch, EraseSaysWhatIsOutWhenMemoryIsRefused) {
   const auto value = CuckooValue::create({64, 0.05, 2, 20, 1, 42});
   std::vector<std::string> names;
   for (std::uint64_t i = 0; i < 6000; ++i) names.push_back(name(i));
-  for (const std::string& name : names) ASSERT_EQ(value->add(name, kUnlimited), Outcome::stored);
+  for (const std::string& name : names) ASSERT_EQ(value->insert(name, kUnlimited), Outcome::stored);
   const auto hashes = hashes_of(*value, names);
   const auto all = std::span<const std::uint64_t>(hashes).first(5000);
   std::vector<std::uint8_t> erased(all.size(), 7);
@@ -327,10 +327,10 @@ void expect_refused(CuckooValue& value, std::size_t count, std::size_t results,
     test::expect_error<std::invalid_argument>(call, reason);
   };
   if (by == By::items) {
-    expect_reason([&] { value.add(items, Unless::never, {}, outcomes); });
+    expect_reason([&] { value.insert(items, Unless::never, {}, outcomes); });
     expect_reason([&] { value.exists(items, bytes); });
   } else {
-    expect_reason([&] { value.add(hashes, Unless::never, {}, outcomes); });
+    expect_reason([&] { value.insert(hashes, Unless::never, {}, outcomes); });
     expect_reason([&] { value.erase(hashes, bytes); });
     expect_reason([&] { value.exists(hashes, bytes); });
     expect_reason([&] { value.count(hashes, bytes); });
@@ -342,7 +342,7 @@ TEST(CuckooValueBatch, IsRefusedWithOtherLengthsAndBesideTables) {
   const auto value = CuckooValue::create({1000, 0, 2, 20, 1, 42});
   for (const By by : {By::items, By::hashes}) expect_refused(*value, 2, 1, "differ in length", by);
   const std::uint64_t digest = value->digest();
-  value->add(std::vector<std::string_view>{}, Unless::never, {}, {});
+  value->insert(std::vector<std::string_view>{}, Unless::never, {}, {});
   EXPECT_EQ(value->digest(), digest);
   RedisBloomModel model(200, 2, 20, 1);
   model.add("item");

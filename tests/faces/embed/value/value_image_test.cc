@@ -38,10 +38,10 @@ std::unique_ptr<CuckooValue> load(const CuckooValue& from) {
 // Several sub_filters, surplus copies and pending ones in the ledger.
 std::unique_ptr<CuckooValue> sample(std::uint64_t items, std::uint64_t seed = 42) {
   auto value = CuckooValue::create({30, 0.02, 2, 20, 1, seed});
-  for (std::uint64_t i = 0; i < items; ++i) value->add(name(i));
+  for (std::uint64_t i = 0; i < items; ++i) value->insert(name(i));
   value->compact();
   for (std::uint64_t i = 0; i < items; i += 3) value->erase(name(i));
-  for (int i = 0; i < 20; ++i) value->add("copies");
+  for (int i = 0; i < 20; ++i) value->insert("copies");
   return value;
 }
 
@@ -49,7 +49,7 @@ std::unique_ptr<CuckooValue> mixed_sample() {
   RedisBloomModel model(100, 2, 20, 2);
   for (std::uint64_t i = 0; i < 900; ++i) model.add(name(i));
   auto value = CuckooValue::from_tables(model.loaded(), 42);
-  for (std::uint64_t i = 900; i < 4000; ++i) value->add(name(i));
+  for (std::uint64_t i = 900; i < 4000; ++i) value->insert(name(i));
   for (std::uint64_t i = 900; i < 2000; ++i) value->erase(name(i));
   return value;
 }
@@ -60,7 +60,7 @@ TEST(Image, RoundTripsInBothWays) {
   values.push_back(sample(3000));
   values.push_back(mixed_sample());
   values.push_back(CuckooValue::create({2'000'000, 0.001, 2, 20, 0, 42}));  // 5 pieces
-  for (std::uint64_t i = 0; i < 100'000; ++i) values.back()->add(name(i));
+  for (std::uint64_t i = 0; i < 100'000; ++i) values.back()->insert(name(i));
   ASSERT_GE(values[1]->sub_filters(), 2U);
   ASSERT_GE(values[1]->info().ledger_entries, 2U);
   ASSERT_GE(values[2]->info().ledger_entries, 1U);
@@ -75,7 +75,7 @@ TEST(Image, RoundTripsInBothWays) {
     EXPECT_EQ(by_pieces->deletes(), value->deletes());
     // Both behave alike afterwards.
     for (const auto* each : {&value, &by_pieces, &by_chunks}) {
-      for (std::uint64_t i = 0; i < 3000; ++i) (*each)->add(name(i * 7));
+      for (std::uint64_t i = 0; i < 3000; ++i) (*each)->insert(name(i * 7));
       for (std::uint64_t i = 0; i < 3000; ++i) (*each)->erase(name(i * 7));
     }
     EXPECT_EQ(by_pieces->digest(), value->digest());
@@ -117,8 +117,8 @@ TEST(Image, TablesWithCorrectionsRoundTripInBothWays) {
     const auto value = CuckooValue::create_as_redisbloom(settings);
     const std::uint64_t range = 1 + random() % 100;
     for (std::uint64_t i = random() % 200; i-- > 0;) {
-      value->add_as_redisbloom(name(random() % range),
-                               random() % 4 == 0 ? Unless::present : Unless::never);
+      value->insert_as_redisbloom(name(random() % range),
+                                  random() % 4 == 0 ? Unless::present : Unless::never);
     }
     for (std::uint64_t i = random() % 20; i-- > 0;) {
       const std::string item = name(random() % range);
@@ -258,7 +258,7 @@ TEST(Image, GenerationsAfterTheLastNumberTakeFreeOnes) {
   const auto value = CuckooValue::from_head(encode_head(head), 0);
   ASSERT_TRUE(value->is_complete());
   std::uint64_t items = 0;
-  while (value->sub_filters() < 5) ASSERT_EQ(value->add(name(items++)), Outcome::stored);
+  while (value->sub_filters() < 5) ASSERT_EQ(value->insert(name(items++)), Outcome::stored);
   const auto now = decode_head(value->dump_chunk(0).bytes);
   ASSERT_TRUE(now);
   std::vector<std::uint32_t> numbers;
@@ -281,7 +281,7 @@ TEST(Image, RefusesPiecesInTheWrongPlaceAndKeepsTheValue) {
   EXPECT_EQ(value->items(), 0U);
   // A value whose pieces are missing works: nothing is found, things are added and erased.
   EXPECT_FALSE(value->exists(name(2000)));
-  EXPECT_EQ(value->add("new"), Outcome::stored);
+  EXPECT_EQ(value->insert("new"), Outcome::stored);
   EXPECT_TRUE(value->erase("new"));
   // The same piece twice counts once.
   for (int i = 0; i < 2; ++i) {
@@ -297,10 +297,10 @@ TEST(Image, RefusesPiecesInTheWrongPlaceAndKeepsTheValue) {
 
 TEST(Image, RefusesPiecesOfAGenerationThatHasGrownSince) {
   const auto from = CuckooValue::create({300, 0, 2, 20, 1, 42});
-  for (std::uint64_t i = 0; i < 100; ++i) from->add(name(i));
+  for (std::uint64_t i = 0; i < 100; ++i) from->insert(name(i));
   const auto value = CuckooValue::from_head(from->dump_chunk(0).bytes, 0);
   const Chunk before = from->dump_chunk(1);
-  for (std::uint64_t i = 100; i < 500; ++i) from->add(name(i));
+  for (std::uint64_t i = 100; i < 500; ++i) from->insert(name(i));
   ASSERT_GE(from->info().sub_filters.at(0).growth, 1U);
   const Chunk after = from->dump_chunk(1);
   EXPECT_FALSE(value->load_chunk(after.next, after.bytes));

@@ -51,7 +51,7 @@ TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
   for (std::uint64_t i = 0; i < 3000; ++i) model.add(name(i));
   const auto value = CuckooValue::from_tables(model.loaded(), 7);
   // RedisBloom's own deletes lose other items: the test deletes there what no sub_filter shows.
-  for (std::uint64_t i = 3000; i < 20'000; ++i) ASSERT_EQ(value->add(name(i)), Outcome::stored);
+  for (std::uint64_t i = 3000; i < 20'000; ++i) ASSERT_EQ(value->insert(name(i)), Outcome::stored);
   EXPECT_FALSE(value->is_redisbloom());
   EXPECT_EQ(value->items(), 20'000U);
   for (std::uint64_t i = 0; i < 20'000; ++i) {
@@ -75,7 +75,7 @@ TEST(RedisBloomValue, TakesNewItemsBesideTheTables) {
   value->clear();
   EXPECT_EQ(value->items(), 0U);
   EXPECT_TRUE(value->tables().empty());
-  EXPECT_EQ(value->add("new"), Outcome::stored);
+  EXPECT_EQ(value->insert("new"), Outcome::stored);
   EXPECT_TRUE(copy->exists(name(1)));
 }
 
@@ -84,9 +84,9 @@ TEST(RedisBloomValue, StaysWithinItsCapacityWithoutExpansion) {
   model.add("1");
   model.add("2");
   const auto value = CuckooValue::from_tables(model.loaded(), 7);
-  EXPECT_EQ(value->add("3"), Outcome::stored);
-  EXPECT_EQ(value->add("4"), Outcome::stored);
-  EXPECT_EQ(value->add("5"), Outcome::full);
+  EXPECT_EQ(value->insert("3"), Outcome::stored);
+  EXPECT_EQ(value->insert("4"), Outcome::stored);
+  EXPECT_EQ(value->insert("5"), Outcome::full);
   EXPECT_EQ(value->items(), 4U);
 }
 
@@ -99,7 +99,7 @@ TEST(RedisBloomValue, WorksBesideHugeEmptyTables) {
   } catch (const std::bad_alloc&) {
     GTEST_SKIP() << "this machine does not give 4 GiB of untouched memory";
   }
-  for (int i = 0; i < 10; ++i) EXPECT_EQ(value->add("copy"), Outcome::stored);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(value->insert("copy"), Outcome::stored);
   EXPECT_EQ(value->count("copy"), 10U);
   EXPECT_FALSE(value->exists("other"));
   EXPECT_LT(value->info().expected_fpr, 0.001);
@@ -127,11 +127,11 @@ TEST(RedisBloomValue, KnowsItemsWhoseHashIsZero) {
     };
     EXPECT_TRUE(ask(*value));
     EXPECT_EQ(value->count(item), 1U);
-    EXPECT_EQ(value->add(item, {}, Unless::present), Outcome::present);
-    EXPECT_EQ(value->add("beside"), Outcome::stored);
+    EXPECT_EQ(value->insert(item, {}, Unless::present), Outcome::present);
+    EXPECT_EQ(value->insert("beside"), Outcome::stored);
     EXPECT_TRUE(ask(*value));
     // One copy in each: which of them was erased stays open, also in an image.
-    EXPECT_EQ(value->add(item), Outcome::stored);
+    EXPECT_EQ(value->insert(item), Outcome::stored);
     EXPECT_EQ(value->count(item), 2U);
     EXPECT_TRUE(value->erase(item));
     EXPECT_EQ(value->info().ledger_entries, 1U);
@@ -161,7 +161,7 @@ TEST(RedisBloomValue, LeavesNoRemainsOfItemsThatLookAlike) {
       for (const std::string& item : alike) model.add(item);
       if (!is_alone) model.add("other");
       const auto value = CuckooValue::from_tables(model.loaded(), 0);
-      for (const std::string& item : alike) ASSERT_EQ(value->add(item), Outcome::stored);
+      for (const std::string& item : alike) ASSERT_EQ(value->insert(item), Outcome::stored);
       EXPECT_EQ(value->count("o37"), 3U);
       std::vector<std::string> erased = {"o37", "o37", "o598", "o598"};
       for (int i = 0; i < order; ++i) std::next_permutation(erased.begin(), erased.end());
@@ -207,7 +207,7 @@ TEST(RedisBloomValue, KeepsEveryCopyOfMixedValues) {
     for (int step = 0; step < 600; ++step) {
       const std::string item = pick_name();
       if (pick(10) < adds_in_ten) {
-        const Outcome added = value->add(item);
+        const Outcome added = value->insert(item);
         ASSERT_TRUE(added == Outcome::stored || seed % 5 == 0);
         truth[item] += added == Outcome::stored;
       } else if (truth[item] != 0) {
@@ -259,7 +259,7 @@ TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
       if (model.add(item)) note(item);
     }
     auto value = CuckooValue::from_tables(model.loaded(), seed);
-    ASSERT_EQ(value->add("first"), Outcome::stored);
+    ASSERT_EQ(value->insert("first"), Outcome::stored);
     note("first");
     auto follower = reloaded(*value);
     const auto erase_any = [&] {
@@ -274,8 +274,8 @@ TEST(RedisBloomValue, UnitesGenerationsBesideTheTables) {
       for (int step = 0; step < 5000; ++step) {
         if (copies.empty() || random() % 10 < adds_in_ten) {
           const std::string item = pick_name();
-          ASSERT_EQ(value->add(item), Outcome::stored);
-          ASSERT_EQ(follower->add(item), Outcome::stored);
+          ASSERT_EQ(value->insert(item), Outcome::stored);
+          ASSERT_EQ(follower->insert(item), Outcome::stored);
           note(item);
         } else {
           erase_any();
@@ -307,7 +307,7 @@ TEST(RedisBloomValue, TakesTheCorrectionsOfAMergedValue) {
   model.add(std::string());
   const auto value = CuckooValue::from_tables(model.loaded(), 3);
   const auto other = CuckooValue::create({30, 0.02, 2, 20, 1, 3});
-  for (std::uint64_t i = 0; i < 30'000; ++i) ASSERT_EQ(other->add(name(i)), Outcome::stored);
+  for (std::uint64_t i = 0; i < 30'000; ++i) ASSERT_EQ(other->insert(name(i)), Outcome::stored);
   for (std::uint64_t i = 0; i < 15'000; ++i) ASSERT_TRUE(other->erase(name(i)));
   ASSERT_NE(other->info().ledger_entries, 0U);
   value->merge(*other);
@@ -329,7 +329,7 @@ TEST(RedisBloomValue, KeepsWhatTheHeaderDoesNotCount) {
   RedisBloomTables tables(header);
   tables.load_table(0, 0, std::as_bytes(std::span(model.tables()[0])));
   const auto value = CuckooValue::from_tables(std::move(tables), 0);
-  ASSERT_EQ(value->add(name(0)), Outcome::stored);
+  ASSERT_EQ(value->insert(name(0)), Outcome::stored);
   ASSERT_TRUE(value->erase(name(0)));
   EXPECT_EQ(value->items(), 0U);
   value->compact();
@@ -353,13 +353,13 @@ TEST(RedisBloomValue, FollowsRedisBloomByteForByte) {
             break;
           case 1:
             if (is_in) {
-              ASSERT_EQ(value->add_as_redisbloom(item, Unless::present), Outcome::present);
+              ASSERT_EQ(value->insert_as_redisbloom(item, Unless::present), Outcome::present);
               break;
             }
             [[fallthrough]];
           default:
             if (!model.add(item)) break;  // RedisBloom refuses it, and does not replicate that
-            ASSERT_EQ(value->add_as_redisbloom(item, Unless::never), Outcome::stored);
+            ASSERT_EQ(value->insert_as_redisbloom(item, Unless::never), Outcome::stored);
         }
         if (step % 1000 == 999) {
           value->compact();
@@ -377,7 +377,7 @@ TEST(RedisBloomValue, FollowsRedisBloomByteForByte) {
 TEST(RedisBloomValue, KeepsItemsThatItsTablesHaveNoPlaceFor) {
   const auto value = CuckooValue::create_as_redisbloom({64, 0, 2, 20, 0, 0});
   for (std::uint64_t i = 0; i < 200; ++i) {
-    ASSERT_EQ(value->add_as_redisbloom(name(i), Unless::never), Outcome::stored);
+    ASSERT_EQ(value->insert_as_redisbloom(name(i), Unless::never), Outcome::stored);
   }
   EXPECT_FALSE(value->is_redisbloom());
   EXPECT_TRUE(value->follows_redisbloom());
@@ -414,9 +414,9 @@ TEST(RedisBloomValue, GoesOnAlikeWhereverItIsReceived) {
         if (!is_add) {
           (void)each->erase(item);
         } else if (step < 4000) {
-          ASSERT_EQ(each->add_as_redisbloom(item, Unless::never), Outcome::stored);
+          ASSERT_EQ(each->insert_as_redisbloom(item, Unless::never), Outcome::stored);
         } else {
-          ASSERT_EQ(each->add(item, kUnlimited), Outcome::stored);
+          ASSERT_EQ(each->insert(item, kUnlimited), Outcome::stored);
         }
       }
       if (other == nullptr) continue;
@@ -435,10 +435,10 @@ TEST(RedisBloomValue, OpensBesideTablesAsAnAddDoes) {
   for (std::uint64_t i = 0; i < 90; ++i) model.add(name(i));
   const auto value = CuckooValue::from_tables(model.loaded(), 0);
   const auto copy = value->copy();
-  ASSERT_EQ(copy->add("new"), Outcome::stored);
+  ASSERT_EQ(copy->insert("new"), Outcome::stored);
   value->open_generation();
   EXPECT_FALSE(value->follows_redisbloom());
-  ASSERT_EQ(value->add("new", kUnlimited), Outcome::stored);
+  ASSERT_EQ(value->insert("new", kUnlimited), Outcome::stored);
   EXPECT_EQ(value->digest(), copy->digest());
   EXPECT_THROW(CuckooValue::from_tables({}, 7), std::invalid_argument);
 }

@@ -33,7 +33,7 @@ void change(CuckooValue& value, Multiset& model, std::mt19937_64& random, std::u
     const std::string item = name(random() % range);
     std::uint64_t& copies = model[item];
     if (random() % 10 < adds_in_ten) {
-      ASSERT_EQ(value.add(item), Outcome::stored);
+      ASSERT_EQ(value.insert(item), Outcome::stored);
       ++copies;
     } else if (copies != 0) {
       ASSERT_TRUE(value.erase(item)) << item;
@@ -78,14 +78,14 @@ TEST(CuckooValue, StaysSmallWhileItsContentIsReplaced) {
   auto value = make(100, 0.02);
   std::uint64_t oldest = 0;
   std::uint64_t newest = 0;
-  while (newest < 20'000) value->add(name(newest++));
+  while (newest < 20'000) value->insert(name(newest++));
   ASSERT_GE(value->sub_filters(), 3U);
   std::uint64_t most_entries = 0;
   std::uint64_t most_memory = 0;
   for (int turn = 0; turn < 10; ++turn) {
     for (int i = 0; i < 20'000; ++i) {
       ASSERT_TRUE(value->erase(name(oldest++)));
-      ASSERT_EQ(value->add(name(newest++)), Outcome::stored);
+      ASSERT_EQ(value->insert(name(newest++)), Outcome::stored);
     }
     for (std::uint64_t i = oldest; i < newest; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
     const Info info = value->info();
@@ -113,7 +113,7 @@ TEST(CuckooValue, KeepsThePromisedRate) {
     std::vector<std::uint8_t> found(asked.size());
     std::uint64_t items = 0;
     for (std::uint64_t until = 64; until <= most; until = until * 5 / 2) {
-      while (items < until) value->add(name(items++));
+      while (items < until) value->insert(name(items++));
       value->exists(asked, found);
       const double rate = static_cast<double>(std::count(found.begin(), found.end(), 1)) / kAsked;
       const Info info = value->info();
@@ -131,11 +131,11 @@ TEST(CuckooValue, KeepsThePromisedRate) {
 TEST(CuckooValue, CountsAnyNumberOfCopies) {
   auto value = make(2, 0, 1, 1);
   const std::size_t before = value->memory_bytes();
-  for (int i = 0; i < 140'000; ++i) ASSERT_EQ(value->add("same"), Outcome::stored);
+  for (int i = 0; i < 140'000; ++i) ASSERT_EQ(value->insert("same"), Outcome::stored);
   EXPECT_EQ(value->count("same"), 140'000U);
   EXPECT_EQ(value->sub_filters(), 1U);
   EXPECT_LT(value->memory_bytes(), before + 200);
-  EXPECT_EQ(value->add("same", {}, Unless::present), Outcome::present);
+  EXPECT_EQ(value->insert("same", {}, Unless::present), Outcome::present);
   for (int i = 0; i < 140'000; ++i) ASSERT_TRUE(value->erase("same"));
   EXPECT_FALSE(value->exists("same"));
   EXPECT_FALSE(value->erase("same"));
@@ -145,20 +145,20 @@ TEST(CuckooValue, CountsAnyNumberOfCopies) {
 
 TEST(CuckooValue, IsFullAtItsCapacityWithoutExpansion) {
   auto value = make(4, 0, 0);
-  for (std::uint64_t i = 1; i <= 4; ++i) EXPECT_EQ(value->add(name(i)), Outcome::stored);
-  EXPECT_EQ(value->add(name(5)), Outcome::full);
-  EXPECT_EQ(value->add(name(1)), Outcome::full);
+  for (std::uint64_t i = 1; i <= 4; ++i) EXPECT_EQ(value->insert(name(i)), Outcome::stored);
+  EXPECT_EQ(value->insert(name(5)), Outcome::full);
+  EXPECT_EQ(value->insert(name(1)), Outcome::full);
   EXPECT_EQ(value->update(name(1), name(6)), Outcome::stored);
   EXPECT_EQ(value->items(), 4U);
   EXPECT_EQ(value->update(name(6), name(1)), Outcome::stored);
   EXPECT_EQ(value->update(name(1), name(1)), Outcome::stored);
   EXPECT_TRUE(value->exists(name(1)));
   EXPECT_TRUE(value->erase(name(1)));
-  EXPECT_EQ(value->add(name(5)), Outcome::stored);
-  EXPECT_EQ(value->add(name(6)), Outcome::full);
+  EXPECT_EQ(value->insert(name(5)), Outcome::stored);
+  EXPECT_EQ(value->insert(name(6)), Outcome::full);
   auto larger = make(10'000, 0, 0);
-  for (std::uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(larger->add(name(i)), Outcome::stored);
-  EXPECT_EQ(larger->add(name(10'000)), Outcome::full);
+  for (std::uint64_t i = 0; i < 10'000; ++i) ASSERT_EQ(larger->insert(name(i)), Outcome::stored);
+  EXPECT_EQ(larger->insert(name(10'000)), Outcome::full);
   EXPECT_EQ(larger->sub_filters(), 1U);
 }
 
@@ -166,28 +166,28 @@ TEST(CuckooValue, StopsAtTheMostGenerations) {
   auto value = make(4);
   std::uint64_t items = 0;
   Outcome added = Outcome::stored;
-  while (items < 1'000'000 && (added = value->add(name(items), 2)) == Outcome::stored) ++items;
+  while (items < 1'000'000 && (added = value->insert(name(items), 2)) == Outcome::stored) ++items;
   EXPECT_EQ(added, kTooMany);
   EXPECT_EQ(value->sub_filters(), 2U);
   EXPECT_GE(items, 300U);
   const std::uint64_t digest = value->digest();
-  EXPECT_EQ(value->add("more", 2), kTooMany);
+  EXPECT_EQ(value->insert("more", 2), kTooMany);
   EXPECT_EQ(value->digest(), digest);
-  EXPECT_EQ(value->add("more", 3), Outcome::stored);
+  EXPECT_EQ(value->insert("more", 3), Outcome::stored);
   EXPECT_EQ(value->sub_filters(), 3U);
-  EXPECT_EQ(value->add("and more", 2), Outcome::stored);  // needs none
+  EXPECT_EQ(value->insert("and more", 2), Outcome::stored);  // needs none
 }
 
 TEST(CuckooValue, UpdatesAllOrNothing) {
   auto value = make(100);
-  value->add("old");
+  value->insert("old");
   EXPECT_EQ(value->update("absent", "new"), kMissing);
   EXPECT_EQ(value->update("old", "new"), Outcome::stored);
   EXPECT_FALSE(value->exists("old"));
   EXPECT_TRUE(value->exists("new"));
   EXPECT_EQ(value->update("new", "new"), Outcome::stored);
   EXPECT_EQ(value->count("new"), 1U);
-  for (int i = 0; i < 30; ++i) value->add("new");
+  for (int i = 0; i < 30; ++i) value->insert("new");
   for (int i = 0; i < 31; ++i) ASSERT_EQ(value->update("new", "newer"), Outcome::stored);
   EXPECT_EQ(value->count("new"), 0U);
   EXPECT_EQ(value->count("newer"), 31U);
@@ -197,14 +197,14 @@ TEST(CuckooValue, UpdatesAllOrNothing) {
 // For commands that were acknowledged elsewhere.
 TEST(CuckooValue, GoesBeyondItsCapacityWithoutLimits) {
   auto value = make(100, 0, 0);
-  for (std::uint64_t i = 0; i < 100; ++i) ASSERT_EQ(value->add(name(i)), Outcome::stored);
+  for (std::uint64_t i = 0; i < 100; ++i) ASSERT_EQ(value->insert(name(i)), Outcome::stored);
   const std::uint64_t digest = value->digest();
-  EXPECT_EQ(value->add("more"), Outcome::full);
+  EXPECT_EQ(value->insert("more"), Outcome::full);
   EXPECT_EQ(value->digest(), digest);
   for (std::uint64_t i = 100; i < 5000; ++i) {
-    ASSERT_EQ(value->add(name(i), kUnlimited), Outcome::stored);
+    ASSERT_EQ(value->insert(name(i), kUnlimited), Outcome::stored);
   }
-  EXPECT_EQ(value->add("more"), Outcome::full);
+  EXPECT_EQ(value->insert("more"), Outcome::full);
   EXPECT_EQ(value->items(), 5000U);
   for (std::uint64_t i = 0; i < 5000; ++i) ASSERT_TRUE(value->exists(name(i))) << i;
 }
@@ -225,7 +225,7 @@ TEST(CuckooValue, GivesTheSameBytesForTheSameOperations) {
   EXPECT_EQ(one->digest(), two->digest());
   EXPECT_EQ(one->copy()->digest(), one->digest());
   EXPECT_NE(run(4)->digest(), one->digest());
-  two->add("more");
+  two->insert("more");
   EXPECT_NE(one->digest(), two->digest());
   // Pinned, so that another machine, compiler or version has to agree.
   EXPECT_EQ(one->digest(), 6497824337771458491U);
@@ -233,10 +233,10 @@ TEST(CuckooValue, GivesTheSameBytesForTheSameOperations) {
 
 TEST(CuckooValue, CopiesAreIndependent) {
   auto value = make(10);
-  for (std::uint64_t i = 0; i < 5000; ++i) value->add(name(i % 700));
+  for (std::uint64_t i = 0; i < 5000; ++i) value->insert(name(i % 700));
   const auto copy = value->copy();
   const std::uint64_t digest = value->digest();
-  for (std::uint64_t i = 0; i < 5000; ++i) copy->add(name(i));
+  for (std::uint64_t i = 0; i < 5000; ++i) copy->insert(name(i));
   copy->erase(name(3));
   EXPECT_EQ(value->digest(), digest);
   value->clear();
@@ -282,9 +282,9 @@ TEST(CuckooValue, CopiesNeverOpenAGeneration) {
   for (int round = 0; round < 4000; ++round) {
     const std::uint64_t capacity = 60 + random() % 200;
     auto value = CuckooValue::create({capacity, 0.001, 2, 20, 0, random()});
-    for (std::uint64_t i = random() % (capacity - 20); i > 0; --i) value->add(name(random()));
+    for (std::uint64_t i = random() % (capacity - 20); i > 0; --i) value->insert(name(random()));
     const std::string copied = name(random());
-    for (int i = 0; i < 12; ++i) ASSERT_EQ(value->add(copied, 1), Outcome::stored) << round;
+    for (int i = 0; i < 12; ++i) ASSERT_EQ(value->insert(copied, 1), Outcome::stored) << round;
     ASSERT_GE(value->count(copied), 12U);
     for (int i = 0; i < 12; ++i) ASSERT_TRUE(value->erase(copied));
   }
@@ -294,8 +294,8 @@ TEST(CuckooValue, MergesEqualGenerationsIntoOne) {
   auto value = make(10'000, 0.01);
   auto other = make(10'000, 0.01);
   for (std::uint64_t i = 0; i < 4000; ++i) {
-    value->add(name(i));
-    other->add(name(i + 4000));
+    value->insert(name(i));
+    other->insert(name(i + 4000));
   }
   value->merge(*other);
   EXPECT_EQ(value->sub_filters(), 1U);
@@ -313,7 +313,7 @@ TEST(CuckooValue, CompactionUnitesGenerations) {
   auto value = make(64);
   Multiset model;
   for (std::uint64_t i = 0; i < 60'000; ++i) {
-    ASSERT_EQ(value->add(name(i)), Outcome::stored);
+    ASSERT_EQ(value->insert(name(i)), Outcome::stored);
     model[name(i)] = 1;
   }
   // Compacted families are of several members, to which items and erases go.
@@ -342,7 +342,7 @@ TEST(CuckooValue, CompactionUnitesGenerations) {
 
 TEST(CuckooValue, ReportsItsFigures) {
   const auto value = make(10'000, 0, 3);
-  value->add("item");
+  value->insert("item");
   Info info = value->info();
   EXPECT_EQ(info.settings.expansion, 4);
   EXPECT_EQ(info.settings.capacity, 10'000U);

@@ -67,7 +67,7 @@ void play(WindowedValue& value, std::uint64_t seed, int steps) {
         break;
       default:
         for (int k = 0; k < 30; ++k) {
-          value.add(name(random() % 100'000), static_cast<unsigned>(1 + random() % 14));
+          value.insert(name(random() % 100'000), static_cast<unsigned>(1 + random() % 14));
         }
     }
   }
@@ -81,7 +81,7 @@ TEST(WindowedValue, ItemsLiveForTheWindowAndNoLongerThanATickMore) {
     for (int i = 0; i < 500; ++i) {
       const std::string item = name(random() % 3000);
       const auto life = static_cast<unsigned>(1 + random() % 14);
-      EXPECT_NE(value->add(item, life), Outcome::full);
+      EXPECT_NE(value->insert(item, life), Outcome::full);
       std::uint64_t& end = last[item];
       end = std::max(end, value->tick() + life);
     }
@@ -123,7 +123,7 @@ TEST(WindowedValue, TellsWhenTheNextItemMayDie) {
     if (random() % 3 == 0) {
       const std::string item = name(random());
       const auto life = static_cast<unsigned>(1 + random() % 14);
-      ASSERT_EQ(value->add(item, life), Outcome::stored);
+      ASSERT_EQ(value->insert(item, life), Outcome::stored);
       ends[item] = value->tick() + life;
     } else {
       ASSERT_TRUE(value->advance(value->tick() + 1 + (random() % 8 == 0 ? random() % 20 : 0), 0));
@@ -139,11 +139,11 @@ TEST(WindowedValue, TellsWhenTheNextItemMayDie) {
   // A renewal only puts a death off.
   value->clear();
   EXPECT_EQ(value->next_death(), 0U);
-  value->add("x", 3);
-  value->add("x", 9);
+  value->insert("x", 3);
+  value->insert("x", 9);
   EXPECT_EQ(value->next_death(), 4U);
   std::array<Outcome, 1> outcome;
-  value->add(std::array<std::uint64_t, 1>{7}, outcome);
+  value->insert(std::array<std::uint64_t, 1>{7}, outcome);
   EXPECT_TRUE(value->advance(value->tick() + 4, 0));
   EXPECT_EQ(value->next_death(), 6U);
   EXPECT_TRUE(value->advance(value->tick() + 6, 0));
@@ -180,10 +180,10 @@ TEST(WindowedValue, AnItemIsTheSameWhicheverWayItComes) {
   for (const std::string& each : names) hashes.push_back(hash_key(each, 42).value);
   const auto one = windowed(1000), many = windowed(1000), hashed = windowed(1000);
   std::vector<Outcome> outcomes(items.size()), of_hashes(items.size());
-  many->add(items, outcomes);
-  hashed->add(hashes, of_hashes);
+  many->insert(items, outcomes);
+  hashed->insert(hashes, of_hashes);
   EXPECT_EQ(outcomes, of_hashes);
-  for (std::size_t i = 0; i < items.size(); ++i) EXPECT_EQ(one->add(items[i]), outcomes[i]) << i;
+  for (std::size_t i = 0; i < items.size(); ++i) EXPECT_EQ(one->insert(items[i]), outcomes[i]) << i;
   EXPECT_EQ(many->digest(), hashed->digest());
   std::vector<std::uint8_t> found(items.size());
   one->exists(hashes, found);
@@ -192,8 +192,8 @@ TEST(WindowedValue, AnItemIsTheSameWhicheverWayItComes) {
   EXPECT_EQ(std::count(found.begin(), found.end(), 1), 700);
   outcomes.pop_back();
   found.pop_back();
-  EXPECT_THROW(many->add(items, outcomes), std::invalid_argument);
-  EXPECT_THROW(many->add(hashes, outcomes), std::invalid_argument);
+  EXPECT_THROW(many->insert(items, outcomes), std::invalid_argument);
+  EXPECT_THROW(many->insert(hashes, outcomes), std::invalid_argument);
   EXPECT_THROW(many->exists(items, found), std::invalid_argument);
   EXPECT_THROW(many->exists(hashes, found), std::invalid_argument);
 }
@@ -231,7 +231,7 @@ TEST(WindowedValue, RoundTripsInBothWaysAtEveryPoint) {
 
 TEST(WindowedValue, APartlyLoadedValueIsSavedAndGoesOn) {
   const auto value = windowed(2'000'000);
-  for (std::uint64_t i = 0; i < 100'000; ++i) value->add(name(i));
+  for (std::uint64_t i = 0; i < 100'000; ++i) value->insert(name(i));
   const std::vector<Chunk> chunks = chunks_of(*value);
   ASSERT_GE(chunks.size(), 4U);
   auto part = WindowedValue::from_head(chunks[0].bytes);
@@ -261,7 +261,7 @@ TEST(WindowedValue, APartlyLoadedValueIsSavedAndGoesOn) {
   ASSERT_TRUE(part->is_complete());
   EXPECT_EQ(part->digest(), value->digest());
   EXPECT_FALSE(part->load_chunk(chunks.back().next + 1, chunks.back().bytes));
-  part->add("one more item");
+  part->insert("one more item");
   bool is_refused = false;
   for (std::size_t i = 1; i < chunks.size(); ++i) {
     is_refused |= !part->load_chunk(chunks[i].next, chunks[i].bytes);
@@ -307,9 +307,9 @@ TEST(WindowedValue, EveryWrongByteIsRefused) {
 
 TEST(WindowedValue, FieldsThatNoValueHasAreRefused) {
   const auto value = windowed(100);
-  for (std::uint64_t i = 0; i < 50; ++i) value->add(name(i));
+  for (std::uint64_t i = 0; i < 50; ++i) value->insert(name(i));
   value->advance(20, 5);
-  for (std::uint64_t i = 0; i < 50; ++i) value->add(name(i));
+  for (std::uint64_t i = 0; i < 50; ++i) value->insert(name(i));
   const Piece8 good = value->dump_chunk(0).bytes;
   const auto refuses = [&](std::size_t at, auto number) {
     Piece8 head = good;
@@ -407,10 +407,11 @@ TEST(WindowedValue, ClaimsTakeNoMemory) {
 // The format is frozen: see docs/FORMAT.md.
 TEST(WindowedValue, BytesStayAsTheyAre) {
   const auto value = WindowedValue::create({4000, 0.02, 7, 600}, 1'700'000'000'000);
-  for (std::uint64_t i = 0; i < 3600; ++i) value->add(name(i), static_cast<unsigned>(1 + i % 14));
+  for (std::uint64_t i = 0; i < 3600; ++i)
+    value->insert(name(i), static_cast<unsigned>(1 + i % 14));
   value->advance(3, 1'700'000'000'128);
   value->sweep(64);
-  for (std::uint64_t i = 3590; i < 3620; ++i) value->add(name(i));
+  for (std::uint64_t i = 3590; i < 3620; ++i) value->insert(name(i));
   const std::vector<Piece8> pieces = saved(*value);
   ASSERT_EQ(pieces.size(), 2U);
   const auto hex = [](std::span<const std::byte> bytes) {

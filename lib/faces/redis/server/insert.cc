@@ -22,12 +22,12 @@ namespace {
 // Items of a command that are added by one call of the value. Their bytes are not copied.
 constexpr std::size_t kTogether = 128;
 
-Outcome add_item(const Call& call, CuckooValue& filter, std::string_view item, Unless unless) {
+Outcome insert_item(const Call& call, CuckooValue& filter, std::string_view item, Unless unless) {
   if (!filter.follows_redisbloom() || !is_replayed(call)) {
     return within_limits(call,
-                         [&](const Limits& limits) { return filter.add(item, limits, unless); });
+                         [&](const Limits& limits) { return filter.insert(item, limits, unless); });
   }
-  const Outcome outcome = filter.add_as_redisbloom(item, unless);
+  const Outcome outcome = filter.insert_as_redisbloom(item, unless);
   count_outcome(outcome);
   return outcome;
 }
@@ -37,19 +37,20 @@ void replicate_if_opened(const Call& call, const CuckooValue& filter, bool follo
   if (followed_redisbloom && !filter.follows_redisbloom()) replicate_opening(call, filter);
 }
 
-int add_one(const Call& call, Unless unless, const char* event) {
+int insert_one(const Call& call, Unless unless, const char* event) {
   const bool has_life = call.count == 5 && is_word(call.arguments[3], "EX");
   if (call.count != 3 && !has_life) return api.WrongArity(call.context);
   OpenedKey key(call, kWrite);
-  if (WindowedValue* const windowed = key.windowed()) return add_windowed(call, *windowed, event);
+  if (WindowedValue* const windowed = key.windowed())
+    return insert_windowed(call, *windowed, event);
   if (key.refuse()) return kOk;
   if (has_life) return reply_error(call, kExpiryNeedsWindow);
   CuckooValue* filter = key.filter();
   if (filter == nullptr) filter = create_by_default(call, key, std::nullopt);
   if (filter == nullptr) return kOk;
   const bool followed_redisbloom = filter->follows_redisbloom();
-  const Outcome outcome = add_item(call, *filter, call.item(2), unless);
-  if (outcome != Outcome::stored) return reply_not_added(call, outcome);
+  const Outcome outcome = insert_item(call, *filter, call.item(2), unless);
+  if (outcome != Outcome::stored) return reply_not_inserted(call, outcome);
   replicate_if_opened(call, *filter, followed_redisbloom);
   replicate(call, event);
   return api.ReplyWithBool(call.context, 1);
@@ -96,12 +97,12 @@ bool read(const Call& call, InsertOptions& options) {
   return false;
 }
 
-int insert_items(const Call& call, Unless unless, const char* event) {
+int insert_many(const Call& call, Unless unless, const char* event) {
   InsertOptions options;
   if (!read(call, options)) return kOk;
   OpenedKey key(call, kWrite);
   if (WindowedValue* const windowed = key.windowed()) {
-    return insert_windowed(call, *windowed, options.first_item, unless, event);
+    return insert_many_windowed(call, *windowed, options.first_item, unless, event);
   }
   if (key.refuse()) return kOk;
   CuckooValue* filter = key.filter();
@@ -124,10 +125,11 @@ int insert_items(const Call& call, Unless unless, const char* event) {
     for (std::size_t i = 0; i < count; ++i) items[i] = call.item(first + static_cast<int>(i));
     if (filter->follows_redisbloom() && replayed) {
       for (std::size_t i = 0; i < count; ++i) {
-        outcomes[i] = filter->add_as_redisbloom(items[i], unless);
+        outcomes[i] = filter->insert_as_redisbloom(items[i], unless);
       }
     } else {
-      filter->add(std::span(items).first(count), unless, limits, std::span(outcomes).first(count));
+      filter->insert(std::span(items).first(count), unless, limits,
+                     std::span(outcomes).first(count));
     }
     for (std::size_t i = 0; i < count; ++i, ++first) {
       count_outcome(outcomes[i]);
@@ -157,9 +159,9 @@ Limits limits_for_clients() {
   return {static_cast<std::uint64_t>(configuration().max_expansions), true};
 }
 
-int add(const Call& call) { return add_one(call, Unless::never, "cf.add"); }
-int add_unique(const Call& call) { return add_one(call, Unless::present, "cf.addnx"); }
-int insert(const Call& call) { return insert_items(call, Unless::never, "cf.insert"); }
-int insert_unique(const Call& call) { return insert_items(call, Unless::present, "cf.insertnx"); }
+int add(const Call& call) { return insert_one(call, Unless::never, "cf.add"); }
+int add_unique(const Call& call) { return insert_one(call, Unless::present, "cf.addnx"); }
+int insert(const Call& call) { return insert_many(call, Unless::never, "cf.insert"); }
+int insert_unique(const Call& call) { return insert_many(call, Unless::present, "cf.insertnx"); }
 
 }}}  // namespace nestline::redis
