@@ -138,8 +138,6 @@ void bind_copy(py::module_& module) {
                   "The copy in a file. FormatError if there is none.");
   method(type, "save", &save_as<PyCopy>, "Replaces the file atomically.", py::arg("path"));
   bind_may_contain(type, "As of ClusterFilter, without a server.");
-  method(
-      type, "__len__", +[](PyCopy& held) { return held.shared()->size(); }, "");
   bind_figures(type);
 }
 
