@@ -178,9 +178,7 @@ void unlink(Session& session, std::span<const std::string> keys) {
     requests.push_back(session.about_all(encode_command({"UNLINK", key})));
     requests.back().slot = slot_of(key);
   }
-  for (const Answer& answer : session.client().run(requests)) {
-    if (!answer.reply.is_integer()) session.refuse(session.label(), answer);
-  }
+  session.run(requests, Reply::Kind::integer);
 }
 
 }  // namespace

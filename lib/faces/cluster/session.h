@@ -66,6 +66,8 @@ class Session {
   [[noreturn]] void refuse(std::string_view label, const Answer& answer);   ///< for an error reply
   [[noreturn]] void fail(std::string_view label, const std::string& what);  ///< with these words
   Answer run(const Request& request);  ///< the only answer; throws ClusterError for an error
+  /// All answers, which are of this kind; throws ClusterError for another.
+  std::vector<Answer> run(std::span<const Request> requests, Reply::Kind kind);
   /// That to one command about the descriptor.
   Answer run(std::initializer_list<std::string_view> command) {
     return run(about_all(encode_command(command)));

@@ -166,7 +166,8 @@ class Uploading {
         requests.back().changes = true;
         requests.back().aside = true;
       }
-      run(requests);
+      const std::vector<Answer> answers = session_.run(requests, Reply::Kind::status);
+      session_.wait_for_replicas(requests, answers);
       chunks.clear();
       parts_of.clear();
       bytes = 0;
@@ -187,16 +188,6 @@ class Uploading {
       }
     }
     flush();
-  }
-
-  void run(const std::vector<Request>& requests) {
-    const std::vector<Answer> answers = session_.client().run(requests);
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      if (answers[i].reply.kind != Reply::Kind::status) {
-        session_.refuse(requests[i].label, answers[i]);
-      }
-    }
-    session_.wait_for_replicas(requests, answers);
   }
 
   void check_items() {
@@ -370,10 +361,7 @@ void unlink_parts(Session& session, std::uint64_t epoch) {
   const std::vector<Request> requests = session.about_parts([&](std::uint32_t part) {
     return encode_command({"UNLINK", part_key(session.name(), part, epoch)});
   });
-  const std::vector<Answer> answers = session.client().run(requests);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i].reply.is_integer()) session.refuse(requests[i].label, answers[i]);
-  }
+  session.run(requests, Reply::Kind::integer);
 }
 
 void upload(Session& session, const PartSet& parts, Upload how) {

@@ -63,6 +63,7 @@ def bind(kind: Any, has_content: Callable[[Any], bool], copied: Callable[[Any], 
     copy.__doc__ = doc
     functions = [__copy__, __getstate__, __setstate__]
     for function in (*functions, copy) if copied else functions:
+        function.__annotations__ = {}  # as of those of pybind11
         setattr(kind, function.__name__, function)
     if not copied:
         kind.__deepcopy__ = lambda self, memo: self

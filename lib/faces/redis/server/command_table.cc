@@ -35,8 +35,9 @@ constexpr CommandArgument key(const char* name, int spec = 0, int flags = 0) {
 }
 
 constexpr CommandArgument option(const char* token, const char* name,
-                                 ArgumentType type = ArgumentType::integer) {
-  CommandArgument made = argument(name, type, kArgumentOptional);
+                                 ArgumentType type = ArgumentType::integer,
+                                 int flags = kArgumentOptional) {
+  CommandArgument made = argument(name, type, flags);
   made.token = token;
   return made;
 }
@@ -44,12 +45,6 @@ constexpr CommandArgument option(const char* token, const char* name,
 constexpr CommandArgument kItem = argument("item", ArgumentType::string);
 constexpr CommandArgument kItems = argument("item", ArgumentType::string, kArgumentMultiple);
 constexpr CommandArgument kEnd = {};
-
-constexpr CommandArgument items_after_token() {
-  CommandArgument made = kItems;
-  made.token = "ITEMS";
-  return made;
-}
 
 CommandArgument key_only[] = {key("key"), kEnd};
 CommandArgument info_arguments[] = {key("key"), option("FULL", "full", ArgumentType::token), kEnd};
@@ -67,9 +62,9 @@ CommandArgument reserve_arguments[] = {key("key"),
                                        option("WINDOW", "seconds"),
                                        option("WIDTHS", "widths"),
                                        kEnd};
-CommandArgument insert_arguments[] = {key("key"), option("CAPACITY", "capacity"),
-                                      option("NOCREATE", "nocreate", ArgumentType::token),
-                                      items_after_token(), kEnd};
+CommandArgument insert_arguments[] = {
+    key("key"), option("CAPACITY", "capacity"), option("NOCREATE", "nocreate", ArgumentType::token),
+    option("ITEMS", "item", ArgumentType::string, kArgumentMultiple), kEnd};
 CommandArgument dump_arguments[] = {key("key"), argument("iterator", ArgumentType::integer), kEnd};
 CommandArgument advance_arguments[] = {key("key"), argument("tick", ArgumentType::integer),
                                        option("AT", "milliseconds"), option("SWEEP", "blocks"),
@@ -85,9 +80,9 @@ constexpr KeySpec keys(std::uint64_t flags, int first, int last) {
   KeySpec spec = {};
   spec.flags = flags;
   spec.begin_search = BeginSearch::index;
-  spec.begin.index.position = first;
+  spec.begin.position = first;
   spec.find_keys = FindKeys::range;
-  spec.find.range = {last, 1, 0};
+  spec.find = {last, 1, 0};
   return spec;
 }
 
