@@ -170,18 +170,18 @@ void print_figures(const CuckooValue& value, std::uint64_t items, bool list) {
   const Rates misses = ask(value, std::uint64_t{1} << 40, std::uint64_t{1} << 39);
   const Rates erases = erase_some(value, items);
   std::printf("%12llu %4zu %9.2f %6.2f %9.6f | %6.1f %6.1f %6.1f %6.1f %6.2f %6.2f",
-              static_cast<unsigned long long>(items), info.sub_filters.size(),
+              static_cast<unsigned long long>(items), value.list().size(),
               static_cast<double>(info.memory_bytes) / (1 << 20),
               static_cast<double>(info.memory_bytes) / static_cast<double>(items),
               info.expected_fpr, hits.single / 1e6, hits.batch / 1e6, misses.single / 1e6,
               misses.batch / 1e6, erases.single / 1e6, erases.batch / 1e6);
   if (!list) return;
-  for (const auto& each : info.sub_filters) {
+  for (const auto& each : value.list()) {
     std::printf("\n    %2d bits, doubled %u of %u: %llu of %llu items, %.2f MiB, rate %.6f",
-                each.bits, each.growth, each.most_growth,
-                static_cast<unsigned long long>(each.items),
-                static_cast<unsigned long long>(each.capacity),
-                static_cast<double>(each.memory_bytes) / (1 << 20), each.expected_fpr);
+                each.bits(), each.growth(), each.most_growth(),
+                static_cast<unsigned long long>(each.size()),
+                static_cast<unsigned long long>(each.capacity()),
+                static_cast<double>(each.block_bytes()) / (1 << 20), each.expected_fpr());
   }
 }
 

@@ -6,6 +6,7 @@
 #ifndef NESTLINE_LIB_FACES_CLUSTER_SESSION_H_
 #define NESTLINE_LIB_FACES_CLUSTER_SESSION_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -43,19 +44,16 @@ class Session {
   [[nodiscard]] Request about_all(std::string commands, unsigned replies = 1) const;
   [[nodiscard]] Request about_part(std::uint32_t part, std::string commands,
                                    unsigned replies = 1) const;
-  /// One about each part from `first` on, of `count` parts, with the commands(part).
+  /// One about each part from `first` on, of `count` parts or all, with the commands(part).
   template <typename Commands>
-  [[nodiscard]] std::vector<Request> about_parts(const Commands& commands, std::uint32_t first,
-                                                 std::uint32_t count, unsigned replies = 1) const {
+  [[nodiscard]] std::vector<Request> about_parts(const Commands& commands, std::uint32_t first = 0,
+                                                 std::uint32_t count = kMaxParts,
+                                                 unsigned replies = 1) const {
     std::vector<Request> requests;
-    for (std::uint32_t part = first; part < first + count; ++part) {
+    for (std::uint32_t part = first; part < std::min(first + count, descriptor_.parts); ++part) {
       requests.push_back(about_part(part, commands(part), replies));
     }
     return requests;
-  }
-  template <typename Commands>
-  [[nodiscard]] std::vector<Request> about_parts(const Commands& commands) const {
-    return about_parts(commands, 0, descriptor_.parts);
   }
   /// One about a part or the descriptor that must follow an answer on its connection.
   [[nodiscard]] static Request behind(const Answer& answer, Request request);

@@ -200,25 +200,18 @@ std::uint64_t RedisBloomTables::taken() const noexcept {
   return taken;
 }
 
-std::uint64_t RedisBloomTables::matches(std::uint64_t hash, bool each_once) const noexcept {
+std::uint64_t RedisBloomTables::count(std::uint64_t hash, bool each_once) const noexcept {
   const std::uint8_t fingerprint = fingerprint_of(hash);
   std::uint64_t copies = 0;
-  const auto count = [&](std::span<const std::uint8_t> slots) {
+  const auto add = [&](std::span<const std::uint8_t> slots) {
     copies += static_cast<std::uint64_t>(std::ranges::count(slots, fingerprint));
   };
   for (const Table& table : tables_) {
     const auto first = bucket(table, hash), second = bucket(table, other_hash(hash, fingerprint));
-    count(first);
-    if (!each_once || second.data() != first.data()) count(second);
+    add(first);
+    if (!each_once || second.data() != first.data()) add(second);
   }
   return copies;
-}
-
-std::uint64_t RedisBloomTables::slots_of(std::uint64_t hash) const noexcept {
-  return matches(hash, true);
-}
-std::uint64_t RedisBloomTables::count(std::uint64_t hash) const noexcept {
-  return matches(hash, false);
 }
 
 bool RedisBloomTables::insert(std::uint64_t hash) {

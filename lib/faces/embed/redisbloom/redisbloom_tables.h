@@ -76,10 +76,9 @@ class RedisBloomTables {
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept;
   /// Slots that are not free; the header may count fewer. O(slots).
   [[nodiscard]] std::uint64_t taken() const noexcept;
-  /// Slots that hold its fingerprint, each counted once: it can be erased this many times.
-  [[nodiscard]] std::uint64_t slots_of(std::uint64_t hash) const noexcept;
-  /// RedisBloom's CF.COUNT: as slots_of, but twice where both buckets are the same.
-  [[nodiscard]] std::uint64_t count(std::uint64_t hash) const noexcept;
+  /// Slots that hold its fingerprint: with `each_once` it can be erased this many times. Without,
+  /// as RedisBloom's CF.COUNT counts them: twice where both buckets are the same.
+  [[nodiscard]] std::uint64_t count(std::uint64_t hash, bool each_once = false) const noexcept;
   /// Inserts one copy: into a free slot, newest table first, else by moving others in the newest
   /// table, else into a further table. False, nothing being changed, when there is no place and
   /// expansion is 0 or there are 65535 tables. Throws std::bad_alloc likewise.
@@ -124,7 +123,6 @@ class RedisBloomTables {
                                                std::uint64_t hash) const noexcept;
   [[nodiscard]] std::uint8_t* find(const Table& table, std::uint64_t hash, std::uint8_t fingerprint,
                                    std::uint8_t content) const noexcept;
-  [[nodiscard]] std::uint64_t matches(std::uint64_t hash, bool each_once) const noexcept;
   [[nodiscard]] std::optional<Spot> spot_of(std::uint64_t offset) const noexcept;
   bool push_in(const Table& table, std::uint64_t hash) const noexcept;
   void open_table();

@@ -104,7 +104,7 @@ CuckooValue::Shown CuckooValue::shown(const Item& item) const noexcept {
   for (const SubFilter& sub_filter : sub_filters_) sub_filter.prefetch(item.hash);
   for_each_family(std::span(sub_filters_),
                   [&](std::span<const SubFilter> family) { add(count_in(family, item.hash)); });
-  if (item.redisbloom) add(tables_.slots_of(*item.redisbloom));
+  if (item.redisbloom) add(tables_.count(*item.redisbloom, true));
   return shown;
 }
 
@@ -215,7 +215,6 @@ std::uint64_t CuckooValue::deletes() const noexcept { return deletes_ + tables_.
 Info CuckooValue::info(bool wants_rates) const {
   Info info{};
   info.settings = settings_;
-  info.hash_version = hash_version();
   info.memory_bytes = memory_bytes();
   info.buckets =
       tables_.empty()
@@ -226,15 +225,10 @@ Info CuckooValue::info(bool wants_rates) const {
   info.deletes = deletes();
   info.promised_fpr = promised_fpr(settings_);
   info.ledger_entries = ledger_.size();
-  info.redisbloom_tables = tables_.header().tables;
   info.redisbloom_items = tables_.header().items;
   double none = wants_rates ? 1 - tables_.expected_fpr() : 1;
   for (const SubFilter& sub_filter : sub_filters_) {
-    const double fpr = wants_rates ? sub_filter.expected_fpr() : 0;
-    none *= 1 - fpr;
-    info.sub_filters.push_back({sub_filter.bits(), sub_filter.growth(), sub_filter.most_growth(),
-                                sub_filter.size(), sub_filter.capacity(), fpr,
-                                sub_filter.block_bytes()});
+    if (wants_rates) none *= 1 - sub_filter.expected_fpr();
   }
   info.expected_fpr = 1 - none;
   return info;

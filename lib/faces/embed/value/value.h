@@ -70,21 +70,9 @@ inline constexpr std::uint64_t kMaxCounted = 255;  ///< The highest count of a b
 /// For items that have been acknowledged already.
 inline constexpr Limits kUnlimited{kMaxGenerations, false};
 
-/// One sub_filter, for CF.INFO and the like.
-struct GenerationInfo {
-  int bits;                ///< Of a fingerprint.
-  unsigned growth;         ///< How often it has doubled.
-  unsigned most_growth;    ///< How often it may.
-  std::uint64_t items;     ///< Fingerprints in it.
-  std::uint64_t capacity;  ///< Fingerprints that it is promised to hold now.
-  double expected_fpr;     ///< Now.
-  std::size_t memory_bytes;
-};
-
 /// For CF.INFO, CF.DEBUG and their kin.
 struct Info {
   Settings settings;           ///< As given; of RedisBloom's tables, those of their header.
-  std::uint32_t hash_version;  ///< Of hash_key (docs/FORMAT.md), for callers that hash items.
   std::uint64_t memory_bytes;  ///< All memory of the value, this object included.
   std::uint64_t buckets;       ///< As RedisBloom reports it: from capacity and bucket size.
   std::uint64_t filters;       ///< Sub-filters and RedisBloom tables.
@@ -93,9 +81,7 @@ struct Info {
   double promised_fpr;         ///< settings.error, or 2 * bucket_size / 255.
   double expected_fpr;         ///< Now, of everything together, tables included.
   std::uint64_t ledger_entries;
-  std::uint64_t redisbloom_tables;
   std::uint64_t redisbloom_items;
-  std::vector<GenerationInfo> sub_filters;  ///< Oldest first.
 };
 
 /// A piece of a value's image, with the iterator that fetches the next one.
@@ -192,6 +178,8 @@ class CuckooValue {
   [[nodiscard]] std::uint64_t deletes() const noexcept;
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] std::uint64_t sub_filters() const noexcept { return sub_filters_.size(); }
+  /// All of them, oldest first, until the next change.
+  [[nodiscard]] std::span<const SubFilter> list() const noexcept { return sub_filters_; }
   /// All figures; rates are 0 unless wanted. O(sub_filters), with up to 4096 blocks of each for
   /// them.
   [[nodiscard]] Info info(bool wants_rates = true) const;

@@ -329,7 +329,7 @@ void CuckooValue::take_out(const Item& item, const Shown& slots, std::uint64_t p
               });
   });
   if (item.redisbloom) {
-    take_from([&] { return tables_.slots_of(*item.redisbloom); },
+    take_from([&] { return tables_.count(*item.redisbloom, true); },
               [&] {
                 if (!tables_.erase(*item.redisbloom)) return false;
                 if (deletes_ != 0) --deletes_;  // the tables count it

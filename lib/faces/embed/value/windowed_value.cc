@@ -21,17 +21,9 @@
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 
-constexpr std::size_t kChunk = 256;  // keys that are given to the filter in one call
-
-// Calls use(keys, first) for one chunk of the hashes after the other.
-template <typename Use>
-void in_hash_chunks(std::span<const std::uint64_t> hashes, const Use& use) {
-  std::array<Hash, kChunk> chunk;
-  for (std::size_t first = 0; first < hashes.size(); first += kChunk) {
-    const std::size_t count = std::min(kChunk, hashes.size() - first);
-    for (std::size_t i = 0; i < count; ++i) chunk[i] = Hash{hashes[first + i]};
-    use(std::span<const Hash>(chunk).first(count), first);
-  }
+std::span<const Hash> as_keys(std::span<const std::uint64_t> hashes) {
+  static_assert(sizeof(Hash) == sizeof(std::uint64_t));
+  return {reinterpret_cast<const Hash*>(hashes.data()), hashes.size()};
 }
 
 void check_lengths(std::size_t keys, std::size_t results) {
@@ -125,9 +117,7 @@ void WindowedValue::insert(std::span<const std::string_view> items, std::span<Ou
 void WindowedValue::insert(std::span<const std::uint64_t> hashes, std::span<Outcome> outcomes) {
   check_lengths(hashes.size(), outcomes.size());
   expect_death(kLife);
-  in_hash_chunks(hashes, [&](std::span<const Hash> keys, std::size_t first) {
-    (void)filter_.insert(keys, outcomes.subspan(first, keys.size()));
-  });
+  (void)filter_.insert(as_keys(hashes), outcomes);
 }
 
 bool WindowedValue::advance(std::uint64_t tick, std::uint64_t time) {
@@ -162,10 +152,7 @@ void WindowedValue::exists(std::span<const std::string_view> items,
 
 void WindowedValue::exists(std::span<const std::uint64_t> hashes,
                            std::span<std::uint8_t> out) const {
-  check_lengths(hashes.size(), out.size());
-  in_hash_chunks(hashes, [&](std::span<const Hash> keys, std::size_t first) {
-    (void)filter_.may_contain(keys, out.subspan(first, keys.size()));
-  });
+  (void)filter_.may_contain(as_keys(hashes), out);
 }
 
 std::uint64_t WindowedValue::unswept() const noexcept {

@@ -301,7 +301,7 @@ TEST(Image, RefusesPiecesOfAGenerationThatHasGrownSince) {
   const auto value = CuckooValue::from_head(from->dump_chunk(0).bytes, 0);
   const Chunk before = from->dump_chunk(1);
   for (std::uint64_t i = 100; i < 500; ++i) from->insert(name(i));
-  ASSERT_GE(from->info().sub_filters.at(0).growth, 1U);
+  ASSERT_GE(from->list()[0].growth(), 1U);
   const Chunk after = from->dump_chunk(1);
   EXPECT_FALSE(value->load_chunk(after.next, after.bytes));
   EXPECT_EQ(value->items(), 0U);

@@ -173,7 +173,7 @@ TEST(RedisBloomValue, LeavesNoRemainsOfItemsThatLookAlike) {
       const Info info = value->info();
       EXPECT_EQ(info.ledger_entries, 0U);
       EXPECT_EQ(info.items, is_alone ? 0U : 1U);
-      for (const GenerationInfo& each : info.sub_filters) EXPECT_EQ(each.items, 0U);
+      for (const SubFilter& each : value->list()) EXPECT_EQ(each.size(), 0U);
       EXPECT_EQ(value->tables().empty(), is_alone);
       EXPECT_EQ(value->tables().taken(), is_alone ? 0U : 1U);
     }

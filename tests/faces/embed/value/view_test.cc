@@ -152,7 +152,7 @@ TEST(View, LeavesOpenWhereAnItemMayHaveMoved) {
   CuckooValue& value = *made.value;
   const auto view = value.view();
   ASSERT_NE(view, nullptr);
-  while (value.info().sub_filters.back().growth == 0) add(value, random_hashes(random, 50));
+  while (value.list().back().growth() == 0) add(value, random_hashes(random, 50));
   ASSERT_EQ(value.sub_filters(), 2u);
   std::uint64_t moved = 0;
   for (const auto& [x, y] : made.pairs) {
