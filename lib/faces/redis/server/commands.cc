@@ -20,9 +20,6 @@
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 
-// Does not depend on the locale: words are ASCII.
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 template <typename Number>
 std::optional<Number> number(const String* argument) {
   const std::string_view all = text(argument);

@@ -29,6 +29,8 @@ namespace nestline { inline namespace v0_3 { namespace redis {
 
 // The bytes of an argument; they live as long as the argument.
 std::string_view text(const String* argument);
+// Does not depend on the locale: words are ASCII.
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 // Whether `text` is `word`, in upper or lower case.
 bool is_word(std::string_view text, std::string_view word);
 inline bool is_word(const String* argument, std::string_view word) {
