@@ -267,7 +267,7 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
     session.run(
         {"HSET", name, "state", "removing", cluster::left_field(found.descriptor.epoch), "0"});
     session.run({"HDEL", name, "epoch"});
-    for (const std::uint64_t epoch : session.look().left) cluster::unlink_parts(session, epoch);
+    for (const auto& [epoch, since] : session.look().left) cluster::unlink_parts(session, epoch);
   } else {
     const std::vector<std::string> parts = cluster::find_parts(session);
     if (parts.empty() && !found.exists) return false;

@@ -149,9 +149,8 @@ FoundDescriptor decode_fields(const Reply& reply) {
     const std::string_view name = reply.elements[i].text;
     if (!name.starts_with(kLeftPrefix)) continue;
     const auto epoch = parse_number<std::uint64_t>(name.substr(kLeftPrefix.size()));
-    if (!epoch) continue;
-    found.left.push_back(*epoch);
-    found.left_since.push_back(parse_number<std::uint64_t>(reply.elements[i + 1].text).value_or(0));
+    const auto since = parse_number<std::uint64_t>(reply.elements[i + 1].text);
+    if (epoch) found.left[*epoch] = since.value_or(0);
   }
   found.is_ready = is_whole && text("state") == kReady && found.has_format && found.has_parts &&
                    made.fpr >= redis::lowest_error(0) && made.fpr < 1 && made.capacity != 0;

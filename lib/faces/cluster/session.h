@@ -39,7 +39,6 @@ class Session {
   [[nodiscard]] const std::string& label() const noexcept { return label_; }
   [[nodiscard]] const std::string& label_of(std::uint32_t part) const { return labels_[part]; }
   [[nodiscard]] const std::string& key_of(std::uint32_t part) const { return keys_[part]; }
-  [[nodiscard]] unsigned slot_of_part(std::uint32_t part) const { return slot_of(keys_[part]); }
   /// A request about the descriptor, and one about a part.
   [[nodiscard]] Request about_all(std::string commands, unsigned replies = 1) const;
   [[nodiscard]] Request about_part(std::uint32_t part, std::string commands,

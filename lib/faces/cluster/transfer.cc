@@ -220,10 +220,10 @@ void remove_left(Session& session) {
   const FoundDescriptor found = session.look();
   if (found.left.empty()) return;
   const std::uint64_t now = server_time(session);
-  for (std::size_t i = 0; i < found.left.size(); ++i) {
-    if (found.left_since[i] + kLeftFor > now || found.left[i] == found.descriptor.epoch) continue;
-    const std::string field = left_field(found.left[i]);
-    const std::string since = std::to_string(found.left_since[i]);
+  for (const auto& [epoch, written] : found.left) {
+    if (written + kLeftFor > now || epoch == found.descriptor.epoch) continue;
+    const std::string field = left_field(epoch);
+    const std::string since = std::to_string(written);
     bool is_ours = false;
     session.change_if({field}, [&](const std::vector<Reply>& values) -> Session::Commands {
       is_ours = values[0].text == since || values[0].text == "0";
@@ -231,7 +231,7 @@ void remove_left(Session& session) {
       return {{"HSET", session.name(), field, "0"}};
     });
     if (!is_ours) continue;
-    unlink_parts(session, found.left[i]);
+    unlink_parts(session, epoch);
     session.run({"HDEL", session.name(), field});
   }
 }

@@ -51,7 +51,8 @@ def bind(kind: Any, has_content: Callable[[Any], bool], copied: Callable[[Any], 
         if has_content(self):
             raise TypeError("the object has its content: make another one")
         if not isinstance(state, list):
-            return construct(self, state)
+            construct(self, state)
+            return
         if len(state) != 3 or not isinstance(state[1] or {}, dict) or not isinstance(state[2], dict):
             raise ValueError("not the state of an object of this class")
         construct(self, state[0])
