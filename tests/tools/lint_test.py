@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # Every room has a header a.h.
 ROOMS = """include/nestline lib/engine/place lib/engine lib/filters/filter lib/filters/concurrent lib/filters/parallel lib/filters/file
     lib/faces/c lib/faces/command/io lib/faces/command/uniq lib/faces/command/filter lib/faces/command/store lib/faces/command/cluster
-    lib/faces/command lib/faces/redis/redisbloom lib/faces/redis/value lib/faces/redis/server tests/engine/place bench/filters/filter""".split()
+    lib/faces/command lib/faces/embed/redisbloom lib/faces/embed/value lib/faces/redis/server tests/engine/place bench/filters/filter""".split()
 
 # (from, to): a file of the one room may include headers of the other, and not the other way round.
 ABOVE = [
@@ -25,7 +25,7 @@ ABOVE = [
     ("lib/faces/c", "include/nestline"), ("lib/faces/command", "include/nestline"),
     ("lib/faces/command", "lib/faces/command/store"), ("lib/faces/command/filter", "lib/faces/command/uniq"),
     ("lib/faces/command/uniq", "lib/faces/command/io"),
-    ("lib/faces/redis/value", "lib/faces/redis/redisbloom"), ("lib/faces/redis/server", "lib/faces/redis/value"),
+    ("lib/faces/embed/value", "lib/faces/embed/redisbloom"), ("lib/faces/redis/server", "lib/faces/embed/value"),
     ("tests/engine/place", "lib/engine/place"), ("bench/filters/filter", "lib/filters/filter"),
 ]  # fmt: skip
 # A file of the first may not include headers of the second.

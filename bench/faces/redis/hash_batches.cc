@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "lib/faces/redis/value/value.h"
+#include "lib/faces/embed/value/value.h"
 #include "nestline/filter.h"
 
 namespace {
@@ -57,7 +57,7 @@ int main(int count, char** arguments) {
   if (filter.insert(keys) != keys.size()) std::abort();
   const auto value = CuckooValue::create({capacity, 0, 2, 20, 1, 1});
   std::vector<Outcome> outcomes(stored.size());
-  value->add(stored, nestline::redis::Unless::never, {}, outcomes);
+  value->insert(stored, nestline::redis::Unless::never, {}, outcomes);
 
   std::vector<std::uint64_t> asked(kAsked);
   std::vector<nestline::Hash> asked_keys(kAsked);

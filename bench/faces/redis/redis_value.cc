@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/faces/redis/value/value.h"
+#include "lib/faces/embed/value/value.h"
 #include "nestline/keys.h"
 
 namespace {
@@ -55,7 +55,7 @@ std::string_view item(std::uint64_t i, std::span<char> text) {
 
 void add(CuckooValue& value, std::uint64_t number) {
   char text[32];
-  if (value.add(item(number, text)) == Outcome::stored) return;
+  if (value.insert(item(number, text)) == Outcome::stored) return;
   std::fprintf(stderr, "item %llu was not added\n", static_cast<unsigned long long>(number));
   std::exit(1);
 }
@@ -77,7 +77,7 @@ double fill_together(CuckooValue& value, std::uint64_t from, std::uint64_t until
     const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(kTogether, until - first));
     for (std::size_t i = 0; i < count; ++i) items[i] = item(first + i, texts[i]);
     const auto ended = std::span(outcomes).first(count);
-    value.add(std::span(items).first(count), nestline::redis::Unless::never, {}, ended);
+    value.insert(std::span(items).first(count), nestline::redis::Unless::never, {}, ended);
     if (std::count(ended.begin(), ended.end(), Outcome::stored) != std::ssize(ended)) std::abort();
   }
   return static_cast<double>(until - from) / seconds(Clock::now() - start);
@@ -170,18 +170,18 @@ void print_figures(const CuckooValue& value, std::uint64_t items, bool list) {
   const Rates misses = ask(value, std::uint64_t{1} << 40, std::uint64_t{1} << 39);
   const Rates erases = erase_some(value, items);
   std::printf("%12llu %4zu %9.2f %6.2f %9.6f | %6.1f %6.1f %6.1f %6.1f %6.2f %6.2f",
-              static_cast<unsigned long long>(items), info.sub_filters.size(),
+              static_cast<unsigned long long>(items), value.list().size(),
               static_cast<double>(info.memory_bytes) / (1 << 20),
               static_cast<double>(info.memory_bytes) / static_cast<double>(items),
               info.expected_fpr, hits.single / 1e6, hits.batch / 1e6, misses.single / 1e6,
               misses.batch / 1e6, erases.single / 1e6, erases.batch / 1e6);
   if (!list) return;
-  for (const auto& each : info.sub_filters) {
+  for (const auto& each : value.list()) {
     std::printf("\n    %2d bits, doubled %u of %u: %llu of %llu items, %.2f MiB, rate %.6f",
-                each.bits, each.growth, each.most_growth,
-                static_cast<unsigned long long>(each.items),
-                static_cast<unsigned long long>(each.capacity),
-                static_cast<double>(each.memory_bytes) / (1 << 20), each.expected_fpr);
+                each.bits(), each.growth(), each.most_growth(),
+                static_cast<unsigned long long>(each.size()),
+                static_cast<unsigned long long>(each.capacity()),
+                static_cast<double>(each.block_bytes()) / (1 << 20), each.expected_fpr());
   }
 }
 

@@ -178,9 +178,7 @@ void unlink(Session& session, std::span<const std::string> keys) {
     requests.push_back(session.about_all(encode_command({"UNLINK", key})));
     requests.back().slot = slot_of(key);
   }
-  for (const Answer& answer : session.client().run(requests)) {
-    if (!answer.reply.is_integer()) session.refuse(session.label(), answer);
-  }
+  session.run(requests, Reply::Kind::integer);
 }
 
 }  // namespace
@@ -198,8 +196,8 @@ namespace {
 
 // Adds keys, and looks up those that were not added: `if_found` or full.
 template <class State>
-std::size_t add_keys(State& state, const cluster::BatchCommand& command, KeySpan keys,
-                     std::span<Outcome> outcomes, Outcome if_found) {
+std::size_t insert_keys(State& state, const cluster::BatchCommand& command, KeySpan keys,
+                        std::span<Outcome> outcomes, Outcome if_found) {
   static_assert(static_cast<int>(Outcome::stored) == 1, "as in the replies");
   const std::span bytes(reinterpret_cast<std::uint8_t*>(outcomes.data()), outcomes.size());
   const std::size_t added = run_batch(state.session, state.split, command, keys, bytes);
@@ -269,7 +267,7 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
     session.run(
         {"HSET", name, "state", "removing", cluster::left_field(found.descriptor.epoch), "0"});
     session.run({"HDEL", name, "epoch"});
-    for (const std::uint64_t epoch : session.look().left) cluster::unlink_parts(session, epoch);
+    for (const auto& [epoch, since] : session.look().left) cluster::unlink_parts(session, epoch);
   } else {
     const std::vector<std::string> parts = cluster::find_parts(session);
     if (parts.empty() && !found.exists) return false;
@@ -281,10 +279,10 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
 }
 
 std::size_t ClusterFilter::insert(KeySpan keys, std::span<Outcome> outcomes) {
-  return add_keys(*state_, cluster::kAdd, keys, outcomes, Outcome::too_many_copies);
+  return insert_keys(*state_, cluster::kInsert, keys, outcomes, Outcome::too_many_copies);
 }
 std::size_t ClusterFilter::insert_unique(KeySpan keys, std::span<Outcome> outcomes) {
-  return add_keys(*state_, cluster::kAddUnique, keys, outcomes, Outcome::present);
+  return insert_keys(*state_, cluster::kInsertUnique, keys, outcomes, Outcome::present);
 }
 std::size_t ClusterFilter::may_contain(KeySpan keys, std::span<std::uint8_t> out) {
   return run_batch(state_->session, state_->split, cluster::kLookup, keys, out);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "nestline/version.h"
@@ -23,6 +24,14 @@ constexpr std::uint64_t kMaxPartCapacity = std::uint64_t{1} << 30;  // the same
 // Standard deviations of a part's share: beyond seven there is less than one part in 10^11.
 constexpr double kSpread = 7;
 constexpr std::uint16_t kGrows = 1;  // as CF.RESERVE does by default
+
+// The fields of 64 bits.
+constexpr std::pair<const char*, std::uint64_t Descriptor::*> kNumbers[] = {
+    {"seed", &Descriptor::seed},
+    {"capacity", &Descriptor::capacity},
+    {"max_capacity", &Descriptor::max_capacity},
+    {"id", &Descriptor::id},
+    {"epoch", &Descriptor::epoch}};
 
 // The wanted rate, from a rate or a width.
 double rate_of(const Options& options, bool grows) {
@@ -108,15 +117,13 @@ redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items)
 }
 
 std::vector<std::string> encode_fields(std::string_view name, const Descriptor& descriptor) {
-  return {"HSET",         std::string(name),
-          "parts",        std::to_string(descriptor.parts),
-          "seed",         std::to_string(descriptor.seed),
-          "fpr",          text_of(descriptor.fpr),
-          "capacity",     std::to_string(descriptor.capacity),
-          "max_capacity", std::to_string(descriptor.max_capacity),
-          "created_by",   "nestline " NESTLINE_VERSION_STRING,
-          "id",           std::to_string(descriptor.id),
-          "epoch",        std::to_string(descriptor.epoch)};
+  std::vector<std::string> command = {
+      "HSET", std::string(name),       "parts",      std::to_string(descriptor.parts),
+      "fpr",  text_of(descriptor.fpr), "created_by", "nestline " NESTLINE_VERSION_STRING};
+  for (const auto& [field, number] : kNumbers) {
+    command.insert(command.end(), {field, std::to_string(descriptor.*number)});
+  }
+  return command;
 }
 
 FoundDescriptor decode_fields(const Reply& reply) {
@@ -136,19 +143,14 @@ FoundDescriptor decode_fields(const Reply& reply) {
   found.format = text("format");
   found.has_format = found.format == kFormat;
   found.has_parts = take(made.parts, "parts") && made.parts != 0 && made.parts <= kMaxParts;
-  bool is_whole = take(made.seed, "seed");
-  is_whole &= take(made.fpr, "fpr");
-  is_whole &= take(made.capacity, "capacity");
-  is_whole &= take(made.max_capacity, "max_capacity");
-  is_whole &= take(made.id, "id");
-  is_whole &= take(made.epoch, "epoch");
+  bool is_whole = take(made.fpr, "fpr");
+  for (const auto& [name, number] : kNumbers) is_whole &= take(made.*number, name);
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
     const std::string_view name = reply.elements[i].text;
     if (!name.starts_with(kLeftPrefix)) continue;
     const auto epoch = parse_number<std::uint64_t>(name.substr(kLeftPrefix.size()));
-    if (!epoch) continue;
-    found.left.push_back(*epoch);
-    found.left_since.push_back(parse_number<std::uint64_t>(reply.elements[i + 1].text).value_or(0));
+    const auto since = parse_number<std::uint64_t>(reply.elements[i + 1].text);
+    if (epoch) found.left[*epoch] = since.value_or(0);
   }
   found.is_ready = is_whole && text("state") == kReady && found.has_format && found.has_parts &&
                    made.fpr >= redis::lowest_error(0) && made.fpr < 1 && made.capacity != 0;

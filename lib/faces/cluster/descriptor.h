@@ -20,12 +20,13 @@
 #define NESTLINE_LIB_FACES_CLUSTER_DESCRIPTOR_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lib/faces/cluster/reply.h"
-#include "lib/faces/redis/value/sub_filter_plan.h"
+#include "lib/faces/embed/value/sub_filter_plan.h"
 #include "nestline/filter.h"
 
 namespace nestline { inline namespace v0_3 { namespace cluster {
@@ -56,8 +57,7 @@ struct FoundDescriptor {
   bool is_ready = false;   ///< `descriptor` is whole and all parts were made.
   bool has_parts = false;  ///< `descriptor.parts` is known.
   Descriptor descriptor;
-  std::vector<std::uint64_t> left;        ///< Epochs of the fields left:EPOCH.
-  std::vector<std::uint64_t> left_since;  ///< Their values.
+  std::map<std::uint64_t, std::uint64_t> left;  ///< Epochs of the fields left:EPOCH; their values.
 };
 
 /// From ClusterFilter::create's options; draws id and seed. Throws std::invalid_argument.

@@ -17,17 +17,12 @@
 namespace nestline { inline namespace v0_3 { namespace cluster {
 namespace {
 
-bool is_same_cluster(Session& one, Session& other) {
-  const std::vector<Address>&ours = one.client().primaries(), &theirs = other.client().primaries();
-  return std::ranges::find_first_of(ours, theirs) != ours.end();
-}
-
 // The first of these parts of each node.
 std::vector<std::uint32_t> one_of_each_node(Session& target, std::span<const std::uint32_t> parts) {
   std::vector<std::uint32_t> some;
   std::vector<Address> nodes;
   for (const std::uint32_t part : parts) {
-    const Address* const node = target.client().primary_of(target.slot_of_part(part));
+    const Address* const node = target.client().primary_of(slot_of(target.key_of(part)));
     const Address address = node == nullptr ? Address() : *node;
     if (std::ranges::find(nodes, address) != nodes.end()) continue;
     nodes.push_back(address);
@@ -117,7 +112,8 @@ void merge(Session& target, Session& source) {
                                 ", but '" + target.name() + "' has " + parts_and_seed(ours) +
                                 "; filters that are merged need the same");
   }
-  if (!is_same_cluster(target, source)) {
+  const std::vector<Address>& nodes = target.client().primaries();
+  if (std::ranges::find_first_of(nodes, source.client().primaries()) == nodes.end()) {
     throw std::invalid_argument("'" + source.name() + "' is on another cluster than '" +
                                 target.name() + "'; download() it and upload() it here");
   }

@@ -8,7 +8,7 @@
 //                                             56  u64 checksum of bytes 0 to 55
 //
 // Then the parts one after the other. Each is the pieces of its image
-// (lib/faces/redis/value/image.h), its head first, every piece as a record, and then a record
+// (lib/faces/embed/value/image.h), its head first, every piece as a record, and then a record
 // without bytes:
 //
 //     0  u64 length of the bytes

@@ -11,7 +11,7 @@
 
 #include "lib/faces/cluster/descriptor.h"
 #include "lib/faces/cluster/key_split.h"
-#include "lib/faces/redis/value/value.h"
+#include "lib/faces/embed/value/value.h"
 #include "nestline/cluster.h"
 
 namespace nestline { inline namespace v0_3 { namespace cluster {

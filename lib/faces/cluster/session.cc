@@ -119,6 +119,14 @@ Answer Session::run(const Request& request) {
   return answer;
 }
 
+std::vector<Answer> Session::run(std::span<const Request> requests, Reply::Kind kind) {
+  std::vector<Answer> answers = client_.run(requests);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    if (answers[i].reply.kind != kind) refuse(requests[i].label, answers[i]);
+  }
+  return answers;
+}
+
 FoundDescriptor Session::look() { return decode_fields(run({"HGETALL", name_}).reply); }
 
 void Session::read() {

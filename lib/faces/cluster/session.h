@@ -6,6 +6,7 @@
 #ifndef NESTLINE_LIB_FACES_CLUSTER_SESSION_H_
 #define NESTLINE_LIB_FACES_CLUSTER_SESSION_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -38,24 +39,20 @@ class Session {
   [[nodiscard]] const std::string& label() const noexcept { return label_; }
   [[nodiscard]] const std::string& label_of(std::uint32_t part) const { return labels_[part]; }
   [[nodiscard]] const std::string& key_of(std::uint32_t part) const { return keys_[part]; }
-  [[nodiscard]] unsigned slot_of_part(std::uint32_t part) const { return slot_of(keys_[part]); }
   /// A request about the descriptor, and one about a part.
   [[nodiscard]] Request about_all(std::string commands, unsigned replies = 1) const;
   [[nodiscard]] Request about_part(std::uint32_t part, std::string commands,
                                    unsigned replies = 1) const;
-  /// One about each part from `first` on, of `count` parts, with the commands(part).
+  /// One about each part from `first` on, of `count` parts or all, with the commands(part).
   template <typename Commands>
-  [[nodiscard]] std::vector<Request> about_parts(const Commands& commands, std::uint32_t first,
-                                                 std::uint32_t count, unsigned replies = 1) const {
+  [[nodiscard]] std::vector<Request> about_parts(const Commands& commands, std::uint32_t first = 0,
+                                                 std::uint32_t count = kMaxParts,
+                                                 unsigned replies = 1) const {
     std::vector<Request> requests;
-    for (std::uint32_t part = first; part < first + count; ++part) {
+    for (std::uint32_t part = first; part < std::min(first + count, descriptor_.parts); ++part) {
       requests.push_back(about_part(part, commands(part), replies));
     }
     return requests;
-  }
-  template <typename Commands>
-  [[nodiscard]] std::vector<Request> about_parts(const Commands& commands) const {
-    return about_parts(commands, 0, descriptor_.parts);
   }
   /// One about a part or the descriptor that must follow an answer on its connection.
   [[nodiscard]] static Request behind(const Answer& answer, Request request);
@@ -66,6 +63,8 @@ class Session {
   [[noreturn]] void refuse(std::string_view label, const Answer& answer);   ///< for an error reply
   [[noreturn]] void fail(std::string_view label, const std::string& what);  ///< with these words
   Answer run(const Request& request);  ///< the only answer; throws ClusterError for an error
+  /// All answers, which are of this kind; throws ClusterError for another.
+  std::vector<Answer> run(std::span<const Request> requests, Reply::Kind kind);
   /// That to one command about the descriptor.
   Answer run(std::initializer_list<std::string_view> command) {
     return run(about_all(encode_command(command)));

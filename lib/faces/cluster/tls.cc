@@ -5,9 +5,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
-#include <algorithm>
 #include <array>
-#include <climits>
 #include <cstddef>
 #include <new>
 
@@ -76,20 +74,14 @@ TlsSession::TlsSession(const TlsContext& context, const std::string& host)
 }
 
 void TlsSession::put_encrypted(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const auto some = static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX));
-    const int taken = BIO_write(in_, bytes.data(), some);
-    if (taken <= 0) throw std::bad_alloc();
-    bytes.remove_prefix(static_cast<std::size_t>(taken));
-  }
+  std::size_t taken = 0;  // memory takes all
+  if (BIO_write_ex(in_, bytes.data(), bytes.size(), &taken) != 1) throw std::bad_alloc();
 }
 
 void TlsSession::take_encrypted(std::string& bytes) {
   std::array<char, 16384> some;
-  for (;;) {
-    const int count = BIO_read(out_, some.data(), static_cast<int>(some.size()));
-    if (count <= 0) return;
-    bytes.append(some.data(), static_cast<std::size_t>(count));
+  for (std::size_t count = 0; BIO_read_ex(out_, some.data(), some.size(), &count) == 1;) {
+    bytes.append(some.data(), count);
   }
 }
 
@@ -109,25 +101,20 @@ bool TlsSession::shake_hands() {
 }
 
 void TlsSession::write(std::string_view plain) {
-  while (!plain.empty()) {
+  for (std::size_t count = 0; !plain.empty(); plain.remove_prefix(count)) {
     ERR_clear_error();
-    const auto some = static_cast<int>(std::min<std::size_t>(plain.size(), INT_MAX));
-    const int count = SSL_write(session_.get(), plain.data(), some);
-    if (count <= 0) throw TlsError("has broken off TLS: " + reason());
-    plain.remove_prefix(static_cast<std::size_t>(count));
+    if (SSL_write_ex(session_.get(), plain.data(), plain.size(), &count) != 1) {
+      throw TlsError("has broken off TLS: " + reason());
+    }
   }
 }
 
 bool TlsSession::read(std::string& plain) {
   std::array<char, 16384> some;
-  for (;;) {
+  for (std::size_t count = 0;; plain.append(some.data(), count)) {
     ERR_clear_error();
-    const int count = SSL_read(session_.get(), some.data(), static_cast<int>(some.size()));
-    if (count > 0) {
-      plain.append(some.data(), static_cast<std::size_t>(count));
-      continue;
-    }
-    const int error = SSL_get_error(session_.get(), count);
+    if (SSL_read_ex(session_.get(), some.data(), some.size(), &count) == 1) continue;
+    const int error = SSL_get_error(session_.get(), 0);
     if (error == SSL_ERROR_WANT_READ) return true;
     if (error == SSL_ERROR_ZERO_RETURN) return false;
     throw TlsError("has broken off TLS: " + reason());

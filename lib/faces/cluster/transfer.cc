@@ -166,7 +166,8 @@ class Uploading {
         requests.back().changes = true;
         requests.back().aside = true;
       }
-      run(requests);
+      const std::vector<Answer> answers = session_.run(requests, Reply::Kind::status);
+      session_.wait_for_replicas(requests, answers);
       chunks.clear();
       parts_of.clear();
       bytes = 0;
@@ -187,16 +188,6 @@ class Uploading {
       }
     }
     flush();
-  }
-
-  void run(const std::vector<Request>& requests) {
-    const std::vector<Answer> answers = session_.client().run(requests);
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      if (answers[i].reply.kind != Reply::Kind::status) {
-        session_.refuse(requests[i].label, answers[i]);
-      }
-    }
-    session_.wait_for_replicas(requests, answers);
   }
 
   void check_items() {
@@ -229,10 +220,10 @@ void remove_left(Session& session) {
   const FoundDescriptor found = session.look();
   if (found.left.empty()) return;
   const std::uint64_t now = server_time(session);
-  for (std::size_t i = 0; i < found.left.size(); ++i) {
-    if (found.left_since[i] + kLeftFor > now || found.left[i] == found.descriptor.epoch) continue;
-    const std::string field = left_field(found.left[i]);
-    const std::string since = std::to_string(found.left_since[i]);
+  for (const auto& [epoch, written] : found.left) {
+    if (written + kLeftFor > now || epoch == found.descriptor.epoch) continue;
+    const std::string field = left_field(epoch);
+    const std::string since = std::to_string(written);
     bool is_ours = false;
     session.change_if({field}, [&](const std::vector<Reply>& values) -> Session::Commands {
       is_ours = values[0].text == since || values[0].text == "0";
@@ -240,7 +231,7 @@ void remove_left(Session& session) {
       return {{"HSET", session.name(), field, "0"}};
     });
     if (!is_ours) continue;
-    unlink_parts(session, found.left[i]);
+    unlink_parts(session, epoch);
     session.run({"HDEL", session.name(), field});
   }
 }
@@ -370,10 +361,7 @@ void unlink_parts(Session& session, std::uint64_t epoch) {
   const std::vector<Request> requests = session.about_parts([&](std::uint32_t part) {
     return encode_command({"UNLINK", part_key(session.name(), part, epoch)});
   });
-  const std::vector<Answer> answers = session.client().run(requests);
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    if (!answers[i].reply.is_integer()) session.refuse(requests[i].label, answers[i]);
-  }
+  session.run(requests, Reply::Kind::integer);
 }
 
 void upload(Session& session, const PartSet& parts, Upload how) {

@@ -32,8 +32,8 @@ struct BatchCommand {
 };
 
 inline constexpr BatchCommand kLookup{"CF.MEXISTSH", false, false};
-inline constexpr BatchCommand kAdd{"CF.MADDH", true, false};
-inline constexpr BatchCommand kAddUnique{"CF.MADDNXH", true, false};
+inline constexpr BatchCommand kInsert{"CF.MADDH", true, false};
+inline constexpr BatchCommand kInsertUnique{"CF.MADDNXH", true, false};
 inline constexpr BatchCommand kErase{"CF.MDELH", true, false};
 inline constexpr BatchCommand kCount{"CF.MCOUNTH", false, true};
 /// Carries the command out for all keys: out[i] is the answer for keys[i], unless it is empty.

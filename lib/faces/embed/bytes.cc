@@ -12,8 +12,8 @@
 #include <stdexcept>
 #include <vector>
 
-#include "lib/faces/embed/replacing.h"
 #include "lib/filters/file/file_format.h"
+#include "lib/filters/filter/blocks.h"
 #include "lib/filters/filter/bulk_build.h"
 #include "lib/filters/filter/sizing.h"
 

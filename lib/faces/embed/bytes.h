@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
+#include <optional>
 #include <span>
 
 #include "lib/engine/place/little_endian.h"
@@ -50,6 +51,10 @@ void copy_bytes(const internal::Blocks& blocks, std::uint64_t offset,
 // stands where this one does can have these bytes there. Throws std::bad_alloc.
 bool replace_bytes(Filter& filter, std::uint64_t offset, std::span<const std::byte> bytes);
 bool replace_bytes(ExpiringFilter& filter, std::uint64_t offset, std::span<const std::byte> bytes);
+// The same for blocks of any kind, but for the count of keys: how many more there are then, or
+// nothing where the bytes are refused. `shape` has the filter's time, if it has one.
+std::optional<std::int64_t> replace(const internal::Blocks& blocks, const Shape& shape,
+                                    std::uint64_t offset, std::span<const std::byte> bytes);
 // Asks for the memory that a lookup of the key reads first.
 void prefetch_home(const internal::Blocks& blocks, std::uint64_t key) noexcept;
 // Bytes that it takes beside its bytes and itself.

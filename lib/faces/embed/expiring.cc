@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "lib/faces/embed/bytes.h"
-#include "lib/faces/embed/replacing.h"
 #include "lib/filters/expiring/expiring_state.h"
 
 namespace nestline { inline namespace v0_3 {

@@ -102,34 +102,16 @@ Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
 namespace {
 
 PyObject* outcome_class = nullptr;  // lives as long as the interpreter
+static_assert(Outcome{1} == Outcome::stored && Outcome{2} == Outcome::present &&
+                  Outcome{3} == Outcome::full && Outcome{4} == Outcome::too_many_copies,
+              "as _renamed.py has them");
 
 }  // namespace
 
 void bind_outcome(py::module_& module) {
-  using namespace py::literals;
-  const auto number = [](Outcome outcome) { return static_cast<int>(outcome); };
-  const py::dict members("stored"_a = number(Outcome::stored),
-                         "present"_a = number(Outcome::present), "full"_a = number(Outcome::full),
-                         "too_many_copies"_a = number(Outcome::too_many_copies));
-  py::object made = py::module_::import("nestline._renamed")
-                        .attr("OutcomeBase")("Outcome", members, "module"_a = "nestline");
-  made.attr("__doc__") = R"(How an insert ended; the numbers are those of C and C++.
-
-stored           the key is in the filter now
-present          insert_unique, and insert of an ExpiringFilter: it was found already
-full             there is no room: the key will be missed
-too_many_copies  its slots hold as many copies as they can, of this key or of one
-                 that looks the same
-
->>> filter = Filter(1000, fpr=0.0001)
->>> filter.insert_unique("a", outcomes=True)
-<Outcome.stored: 1>
->>> found = filter.insert_unique(["a", "b"], outcomes=True)
->>> found, found == Outcome.present
-(array([2, 1], dtype=uint8), array([ True, False]))
-)";
+  const py::object made = py::module_::import("nestline._renamed").attr("Outcome");
   module.attr("Outcome") = made;
-  outcome_class = made.release().ptr();
+  outcome_class = made.inc_ref().ptr();
 }
 
 py::object Answers::one(Kind kind, std::uint8_t answer) {

@@ -38,7 +38,7 @@ template <bool alone, typename Held, typename Operation>
 py::object answer(Held& held, py::handle keys, const py::object& out, Answers::Kind kind,
                   Operation&& operation) {
   constexpr bool kPieces = AsksForOne<typename Held::Value>;
-  const auto filter = typename Held::Use(held, alone);
+  const typename Held::Use filter(held, alone);
   if (is_one_key(keys)) {
     if (!out.is_none()) throw py::type_error("out is for many keys");
     const OneKey key(keys);

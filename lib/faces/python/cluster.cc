@@ -5,6 +5,7 @@
 
 #include <pybind11/stl.h>
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -33,22 +34,20 @@ ClusterOptions servers_of(const py::object& servers, const py::kwargs& more) {
   } else {
     options.servers = given<std::vector<std::string>>(servers, "servers");
   }
+  using Texts = std::map<std::string, std::string ClusterOptions::*>;
+  static const Texts kTexts = {{"user", &ClusterOptions::user},
+                               {"password", &ClusterOptions::password}};
+  static const Texts kFiles = {{"ca_file", &ClusterOptions::ca_file},
+                               {"cert_file", &ClusterOptions::cert_file},
+                               {"key_file", &ClusterOptions::key_file}};
   for (const auto& [key, value] : more) {
     const auto name = key.cast<std::string>();
-    if (name == "user") {
-      options.user = given<std::string>(value, name);
-    } else if (name == "password") {
-      options.password = given<std::string>(value, name);
-    } else if (name == "tls") {
-      options.tls = given<bool>(value, name);
-    } else if (name == "ca_file") {
-      options.ca_file = path_of(value).string();
-    } else if (name == "cert_file") {
-      options.cert_file = path_of(value).string();
-    } else if (name == "key_file") {
-      options.key_file = path_of(value).string();
-    } else if (name == "verify") {
-      options.verify = given<bool>(value, name);
+    if (const auto text = kTexts.find(name); text != kTexts.end()) {
+      options.*text->second = given<std::string>(value, name);
+    } else if (const auto file = kFiles.find(name); file != kFiles.end()) {
+      options.*file->second = path_of(value).string();
+    } else if (name == "tls" || name == "verify") {
+      (name == "tls" ? options.tls : options.verify) = given<bool>(value, name);
     } else if (name == "timeout") {
       options.timeout = duration_of(value, "timeout");
     } else if (name == "wait_replicas") {
@@ -138,8 +137,6 @@ void bind_copy(py::module_& module) {
                   "The copy in a file. FormatError if there is none.");
   method(type, "save", &save_as<PyCopy>, "Replaces the file atomically.", py::arg("path"));
   bind_may_contain(type, "As of ClusterFilter, without a server.");
-  method(
-      type, "__len__", +[](PyCopy& held) { return held.shared()->size(); }, "");
   bind_figures(type);
 }
 

@@ -43,27 +43,19 @@ Window window_of(const py::object& object) {
   return nanoseconds(static_cast<nanoseconds::rep>(1e9 * seconds_in(object, "window")));
 }
 
+// A use of it begins at the present tick.
 class PyExpiringFilter : public Box<ExpiringFilter> {
  public:
+  struct Use : Box::Use {
+    Use(PyExpiringFilter& held, bool alone) : Box::Use(held.caught_up(), alone) {}
+  };
+  [[nodiscard]] Use shared() { return Use(*this, false); }
+
   PyExpiringFilter(ExpiringFilter&& filter, Window window)
       : Box(std::move(filter)), window_(window) {
     if (!window) return;
-    clock_.emplace(*shared(), *window);
+    clock_.emplace(*Box::shared(), *window);
     begin_ = next_ = steady_clock::now();
-  }
-
-  // With the interpreter's lock held.
-  void catch_up() {
-    if (!clock_) return;
-    const auto now = steady_clock::now();
-    if (now < next_) return;
-    const auto use = shared();
-    {
-      const Released released;
-      clock_->catch_up(now);
-    }
-    // The clock began before begin_, so its next tick comes no later than this.
-    next_ = begin_ + ((now - begin_) / clock_->tick() + 1) * clock_->tick();
   }
 
   [[nodiscard]] Window window() const { return window_; }
@@ -72,6 +64,20 @@ class PyExpiringFilter : public Box<ExpiringFilter> {
   std::atomic<std::uint64_t> refused{0};
 
  private:
+  // With the interpreter's lock held.
+  PyExpiringFilter& caught_up() {
+    const auto now = steady_clock::now();
+    if (!clock_ || now < next_) return *this;
+    const Box::Use use(*this, false);
+    {
+      const Released released;
+      clock_->catch_up(now);
+    }
+    // The clock began before begin_, so its next tick comes no later than this.
+    next_ = begin_ + ((now - begin_) / clock_->tick() + 1) * clock_->tick();
+    return *this;
+  }
+
   Window window_;
   std::optional<ExpiringClock> clock_;
   steady_clock::time_point begin_, next_;
@@ -81,12 +87,6 @@ using Made = std::unique_ptr<PyExpiringFilter>;
 
 Made made(ExpiringFilter&& filter, Window window) {
   return std::make_unique<PyExpiringFilter>(std::move(filter), window);
-}
-
-template <auto function, typename... Arguments>
-auto timed(PyExpiringFilter& held, Arguments... arguments) {
-  held.catch_up();
-  return function(held, arguments...);
 }
 
 // ttl_ticks, or `life`, its name of version 0.2.
@@ -102,13 +102,12 @@ std::optional<std::uint64_t> ttl_ticks_of(const py::object& ttl_ticks, const py:
 
 py::object insert_keys(PyExpiringFilter& held, py::handle keys, const py::object& out,
                        bool outcomes, const py::object& ttl_ticks, const py::object& life) {
-  const unsigned most = held.shared()->ttl_ticks();
+  const unsigned most = held.Box<ExpiringFilter>::shared()->ttl_ticks();
   const std::uint64_t ticks = ttl_ticks_of(ttl_ticks, life).value_or(most);
   if (ticks < 1 || ticks > most) {
     throw std::invalid_argument("ttl_ticks is from 1 to " + std::to_string(most));
   }
   const auto lives = static_cast<unsigned>(ticks);
-  held.catch_up();
   return inserted<false>(held, keys, out, outcomes, [&](auto& filter, auto key, auto... to) {
     const auto done = filter.insert(key, lives, to...);
     if constexpr (sizeof...(to) == 0) {
@@ -142,7 +141,6 @@ bool sweep(PyExpiringFilter& held, py::handle blocks) {
   return filter->sweep(count);
 }
 
-std::uint64_t size(PyExpiringFilter& held) { return held.shared()->size(); }
 std::uint64_t now(PyExpiringFilter& held) { return held.shared()->now(); }
 
 Made aged(ExpiringFilter&& filter, Window window, double elapsed) {
@@ -173,7 +171,6 @@ Made load_from(py::handle file, const py::object& window, py::handle elapsed) {
 py::object seconds_or_none(Window time) { return time ? py::cast(seconds_of(*time)) : py::none(); }
 
 py::object state_of(PyExpiringFilter& held) {
-  held.catch_up();
   return py::make_tuple(bytes_in(held), seconds_or_none(held.window()));
 }
 Made of_state(const py::object& state) {
@@ -181,7 +178,6 @@ Made of_state(const py::object& state) {
   return expiring_in(bytes, window);
 }
 Made expiring_copy(PyExpiringFilter& held) {
-  held.catch_up();
   const auto filter = held.shared();
   const Released released;
   return made(filter->snapshot(), held.window());
@@ -203,7 +199,7 @@ True
 (False, 3)
 )",
          py::arg("ticks") = 1);
-  method(type, "sweep", &timed<&sweep, py::handle>,
+  method(type, "sweep", &sweep,
          R"(Does a part of the sweep of the present tick, of about so many blocks of 64 bytes,
 which the next tick need not do. True: nothing is left to sweep.
 
@@ -215,7 +211,7 @@ which the next tick need not do. True: nothing is left to sweep.
   const auto property = [&](const char* name, const char* doc, auto get) {
     type.def_property_readonly(name, get, doc);
   };
-  property("now", "The tick.", &timed<&now>);
+  property("now", "The tick.", &now);
   property("window", "Seconds that a key lives at least; None: the program moves time on.",
            [](PyExpiringFilter& held) { return seconds_or_none(held.window()); });
   property("tick", "Seconds of a tick, window / ttl_ticks; None without a window.",
@@ -249,30 +245,25 @@ True
 (1, 14)
 )",
               py::arg("ttl_ticks") = py::none(), py::arg("life") = py::none());
-  method(type, "may_contain", &timed<&may_contain<PyExpiringFilter>, py::handle, const py::object&>,
-         R"(Whether the key may be there and alive. For many keys, an array of bool.
+  bind_may_contain(type,
+                   R"(Whether the key may be there and alive. For many keys, an array of bool.
 
 >>> seen = ExpiringFilter(1000, fpr=0.001)
 >>> seen.insert([1, 2])
 array([ True,  True])
 >>> seen.may_contain(1), seen.may_contain([2, 3])
 (True, array([ True, False]))
-)",
-         py::arg("keys"), py::arg("out") = py::none());
-  method(type, "__contains__", &timed<&contains<PyExpiringFilter>, py::handle>,
-         "Whether a key may be there and alive.", py::arg("key"));
-  method(type, "select", &timed<&select<PyExpiringFilter>, py::handle, const py::object&>,
-         R"(The positions of the keys that may be there, as select of a Filter.
+)");
+  bind_select(type,
+              R"(The positions of the keys that may be there, as select of a Filter.
 
 >>> seen = ExpiringFilter(1000, fpr=0.001)
 >>> seen.insert([10, 11])
 array([ True,  True])
 >>> seen.select([11, 99, 10])
 array([0, 2], dtype=uint32)
-)",
-         py::arg("keys"), py::arg("selection") = py::none());
-  const auto remaining = &timed<&remaining_ticks, py::handle, const py::object&>;
-  method(type, "remaining_ticks", remaining,
+)");
+  method(type, "remaining_ticks", &remaining_ticks,
          R"(For how many more ticks the key lives at least; 0: it is not there, or this is its
 last tick. For many keys, an array of uint8.
 
@@ -284,16 +275,20 @@ True
 (3, array([3, 0], dtype=uint8))
 )",
          py::arg("keys"), py::arg("out") = py::none());
-  old_name(type, "left", "remaining_ticks", remaining, py::arg("keys"),
-           py::arg("out") = py::none());
-  method(type, "__len__", &timed<&size>, "");
+  py::object (*const left)(PyExpiringFilter&, py::handle, const py::object&) =
+      [](PyExpiringFilter& held, py::handle keys, const py::object& out) {
+        warn_of_old_name("remaining_ticks");
+        return remaining_ticks(held, keys, out);
+      };
+  method(type, "left", left, "Deprecated: remaining_ticks is its name.", py::arg("keys"),
+         py::arg("out") = py::none());
   method(type, "clear", &unlocked<&ExpiringFilter::clear, false, PyExpiringFilter>,
          "Removes everything; time stays.");
 }
 
 void bind_expiring_files(py::class_<PyExpiringFilter>& type) {
-  method(type, "save", &timed<&save_as<PyExpiringFilter>, py::handle>,
-         "Writes it to a file, as save of a Filter does.", py::arg("path"));
+  method(type, "save", &save_as<PyExpiringFilter>, "Writes it to a file, as save of a Filter does.",
+         py::arg("path"));
   type.def_static("load", &load_from, py::arg("path"), py::arg("window") = py::none(),
                   py::arg("elapsed") = 0,
                   R"(The filter in a file, at the tick at which it was saved; every byte is checked.
@@ -309,7 +304,7 @@ True
 >>> "a" in ExpiringFilter.load("seen.nest", window=600, elapsed=3600)
 False
 )");
-  method(type, "to_bytes", &timed<&bytes_in<PyExpiringFilter>>,
+  method(type, "to_bytes", &bytes_in<PyExpiringFilter>,
          R"(The bytes that save would write. pickle uses them too, and keeps the window; time
 stands still until they are a filter again.)");
   type.def_static("from_bytes", &expiring_in, py::arg("data"), py::arg("window") = py::none(),
@@ -371,7 +366,6 @@ False
   bind_figures(type);
   bind_expiring_files(type);
   type.def("__repr__", [](PyExpiringFilter& held) {
-    held.catch_up();
     const auto filter = held.shared();
     const std::string window =
         held.window()
@@ -379,8 +373,6 @@ False
             : "tick " + std::to_string(filter->now()) + ", ";
     return "<nestline.ExpiringFilter: " + window + figures_of(*filter) + ">";
   });
-  old_name(module, "load_expiring", "ExpiringFilter.load", &load_from, py::arg("path"),
-           py::arg("window") = py::none(), py::arg("elapsed") = 0);
 }
 
 }}}  // namespace nestline::python

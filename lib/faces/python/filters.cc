@@ -306,11 +306,6 @@ True
 >>> bytes_for(1000, fpr=0.01) == Filter(1000, fpr=0.01).memory_bytes
 True
 )");
-  old_name(module, "load", "Filter.load", &opened<Filter>, py::arg("path"));
-  void (*const save)(py::handle, py::handle) = [](py::handle filter, py::handle path) {
-    filter.attr("save")(path);
-  };
-  old_name(module, "save", "filter.save", save, py::arg("filter"), py::arg("path"));
 }
 
 }}}  // namespace nestline::python

@@ -168,15 +168,12 @@ True
         return held.shared()->find(OneKey(key), values) != 0;
       },
       py::arg("key"), "Whether a key may have a value.");
-  method(
-      type, "__len__", +[](PyMaplet& held) { return held.shared()->size(); }, "");
   bind_files(type);
   type.def("__repr__", [](PyMaplet& held) {
     const auto maplet = held.shared();
     return py::str("<nestline.Maplet: {} pairs, load {:.3f}, false candidates {:.2g}>")
         .format(maplet->size(), maplet->load_factor(), maplet->expected_false_candidates());
   });
-  old_name(module, "load_maplet", "Maplet.load", &opened<Maplet>, py::arg("path"));
 }
 
 }}}  // namespace nestline::python

@@ -32,20 +32,6 @@ inline void warn_of_old_name(const std::string& now) {
   }
 }
 
-// A function under its name of an earlier version, which warns. `now`: how to call it.
-template <typename Scope, typename Result, typename... Arguments, typename... More>
-void old_name(Scope& scope, const char* name, const std::string& now,
-              Result (*function)(Arguments...), const More&... more) {
-  const std::string doc = "Deprecated: " + now + " is its name.";
-  scope.def(
-      name,
-      [function, now](Arguments... arguments) -> Result {
-        warn_of_old_name(now);
-        return function(arguments...);
-      },
-      more..., doc.c_str());
-}
-
 // For a class whose objects come from functions: what calling it says.
 template <typename Held>
 void made_by(py::class_<Held>& type, const char* what) {
@@ -80,6 +66,10 @@ void bind_figures(py::class_<Held>& type) {
   NESTLINE_FIGURE(seed, "The seed of the hash.");
   NESTLINE_FIGURE(memory_bytes, "Bytes of memory, or of the mapped file.");
 #undef NESTLINE_FIGURE
+  if constexpr (requires(typename Held::Value & one) { one.size(); }) {
+    method(
+        type, "__len__", +[](Held& held) { return held.shared()->size(); }, "");
+  }
 }
 
 // What a member, or a function of the object, returns, with the interpreter's lock released.
@@ -218,6 +208,11 @@ void bind_may_contain(py::class_<Held>& type, const char* doc) {
 }
 
 template <typename Held>
+void bind_select(py::class_<Held>& type, const char* doc) {
+  method(type, "select", &select<Held>, doc, py::arg("keys"), py::arg("selection") = py::none());
+}
+
+template <typename Held>
 void bind_lookups(py::class_<Held>& type) {
   bind_may_contain(
       type,
@@ -242,8 +237,8 @@ array([ True,  True,  True])
 (2, array([2, 1, 0], dtype=uint8))
 )",
          py::arg("keys"), py::arg("out") = py::none());
-  method(type, "select", &select<Held>,
-         R"(The positions of the keys that may be in the filter, ascending, as an array of
+  bind_select(type,
+              R"(The positions of the keys that may be in the filter, ascending, as an array of
 uint32. With a selection, which is such an array, only the keys at those
 positions are looked up, in its order. A mask is a TypeError: give
 np.flatnonzero(mask).
@@ -253,10 +248,7 @@ np.flatnonzero(mask).
 array([0, 2], dtype=uint32)
 >>> filter.select([12, 99, 10], selection=[1, 2])
 array([2], dtype=uint32)
-)",
-         py::arg("keys"), py::arg("selection") = py::none());
-  method(
-      type, "__len__", +[](Held& held) { return held.shared()->size(); }, "");
+)");
   bind_figures(type);
 }
 

@@ -60,7 +60,7 @@ set_target_properties(
              LIBRARY_OUTPUT_DIRECTORY ${python_folder}/nestline$<0:>) # so that no folder of a configuration is added
 
 # The whole package in the build folder, so that tests import it from there.
-set(python_sources __init__.py __main__.py _renamed.py _nestline.pyi py.typed)
+set(python_sources __init__.py __main__.py _copies.py _renamed.py _nestline.pyi py.typed)
 set(python_sources ${python_sources} PARENT_SCOPE) # these for lib/packaging
 set(NESTLINE_PYTHON ${Python_EXECUTABLE} PARENT_SCOPE) # for tests/faces/python
 set(Python_SITEARCH ${Python_SITEARCH} PARENT_SCOPE)

@@ -213,8 +213,6 @@ void bind_records(py::class_<PyStore>& type) {
            "The same as store[key] = value.");
   type.def("insert_unique", &of_pair<&Store::insert_unique>, py::arg("key"), py::arg("value"),
            "The same only if the key is not there; False if it is.");
-  old_name(type, "insert", "insert_unique", &of_pair<&Store::insert_unique>, py::arg("key"),
-           py::arg("value"));
   type.def("erase", &of_key<&Store::erase>, py::arg("key"),
            "Removes the key. False: it was not there.");
   type.def("get_many", &get_many, py::arg("keys"),

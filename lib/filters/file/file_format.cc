@@ -13,6 +13,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "lib/engine/place/fields.h"
 #include "lib/engine/place/little_endian.h"
 #include "lib/filters/filter/sizing.h"
 #include "nestline/format_error.h"
@@ -50,6 +51,18 @@ constexpr std::size_t kExpiringFieldsEnd = 104;
 // look up.
 constexpr std::size_t kTickAt = kHeaderBytes - kHeadBlocks * kBlockBytes;
 constexpr std::size_t kHeaderChecksumAt = kHeaderBytes - kChecksumBytes;
+
+// Between width and length.
+constexpr auto kFields = [](auto& at, auto& header) {
+  at(kBaseBlocksAt, 8, header.geometry.base_blocks);
+  at(kGrowthAt, 4, header.geometry.growth);
+  at(kSeedAt, 8, header.seed, header.keys, header.capacity, header.max_capacity);
+};
+constexpr auto kExpiringFields = [](auto& at, auto& header) {
+  at(kLifeAt, 4, header.life, header.waiting);
+  at(kExchangedAt, 8, header.exchanged, header.swept);
+  at(kTickAt, 8, header.tick);
+};
 
 constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr std::uint32_t kSwappedByteOrder = 0x04030201;
@@ -217,18 +230,9 @@ HeaderBytes encode_header(const FileHeader& header) {
   put(bytes, kFormatVersionAt, kFormatVersion);
   put(bytes, kHashVersionAt, kHashVersion);
   put(bytes, kBitsAt, static_cast<std::uint32_t>(header.bits));
-  put(bytes, kBaseBlocksAt, header.geometry.base_blocks);
-  put(bytes, kGrowthAt, header.geometry.growth);
-  put(bytes, kSeedAt, header.seed);
-  put(bytes, kKeysAt, header.keys);
-  put(bytes, kCapacityAt, header.capacity);
-  put(bytes, kMaxCapacityAt, header.max_capacity);
   put(bytes, kFileBytesAt, header.file_bytes());
-  put(bytes, kLifeAt, header.life);
-  put(bytes, kWaitingAt, header.waiting);
-  put(bytes, kExchangedAt, header.exchanged);
-  put(bytes, kSweptAt, header.swept);
-  put(bytes, kTickAt, header.tick);
+  put_fields(bytes, kFields, header);
+  put_fields(bytes, kExpiringFields, header);
   const ChecksumBytes checksum = encode_checksum(std::span(bytes).first(kHeaderChecksumAt));
   std::ranges::copy(checksum, bytes.begin() + kHeaderChecksumAt);
   return bytes;
@@ -264,19 +268,8 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
     return Flaw{kBitsAt, "this is " + name + " and not " + kNames[static_cast<std::size_t>(kind)] +
                              ": load it as " + name};
   }
-  header.geometry.base_blocks = get<std::uint64_t>(start, kBaseBlocksAt);
-  header.geometry.growth = get<std::uint32_t>(start, kGrowthAt);
-  header.seed = get<std::uint64_t>(start, kSeedAt);
-  header.keys = get<std::uint64_t>(start, kKeysAt);
-  header.capacity = get<std::uint64_t>(start, kCapacityAt);
-  header.max_capacity = get<std::uint64_t>(start, kMaxCapacityAt);
-  if (kind == Kind::expiring) {
-    header.life = get<std::uint32_t>(start, kLifeAt);
-    header.waiting = get<std::uint32_t>(start, kWaitingAt);
-    header.exchanged = get<std::uint64_t>(start, kExchangedAt);
-    header.swept = get<std::uint64_t>(start, kSweptAt);
-    header.tick = get<std::uint64_t>(start, kTickAt);
-  }
+  (void)get_fields(start, kFields, header);
+  if (kind == Kind::expiring) (void)get_fields(start, kExpiringFields, header);
   if (auto flaw = check_fields(header, kind)) {
     flaw->cause += kNotOurs;
     return flaw;

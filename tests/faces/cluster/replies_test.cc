@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@
 #include "lib/faces/cluster/reply.h"
 #include "lib/faces/cluster/slot_map.h"
 #include "lib/faces/cluster/transfer.h"
-#include "lib/faces/redis/value/sub_filter_plan.h"
+#include "lib/faces/embed/value/sub_filter_plan.h"
 #include "tests/faces/cluster/fake_server.h"
 
 namespace nestline::cluster { namespace {
@@ -161,8 +162,7 @@ TEST(Descriptors, AreReadAsTheyWereWritten) {
   const FoundDescriptor found = decode_fields(fields_reply(fields_of(made)));
   EXPECT_TRUE(found.exists && found.has_format && found.is_ready && found.has_parts);
   EXPECT_EQ(found.descriptor, made);
-  EXPECT_EQ(found.left, std::vector<std::uint64_t>{5});
-  EXPECT_EQ(found.left_since, std::vector<std::uint64_t>{77});
+  EXPECT_EQ(found.left, (std::map<std::uint64_t, std::uint64_t>{{5, 77}}));
   EXPECT_FALSE(decode_fields(reply_of(array({}))).exists);
 }
 

@@ -18,8 +18,7 @@ from common import COPIES
 
 
 IN_MEMORY = [nestline.Filter, nestline.ConcurrentFilter, nestline.ExpiringFilter, nestline.Maplet]
-OLD_NAMES = {nestline.Filter: nestline.load, nestline.Maplet: nestline.load_maplet,
-             nestline.ExpiringFilter: nestline.load_expiring}
+FORMATS = {nestline.Filter, nestline.Maplet, nestline.ExpiringFilter}
 
 
 def made(kind):
@@ -54,16 +53,11 @@ def test_copies_are_alike_and_apart(kind, make, tmp_path, monkeypatch):
 def test_files(kind, tmp_path):
     one, path = made(kind), tmp_path / "one.nest"
     assert one.save(path) is None and path.read_bytes() == one.to_bytes()
-    with pytest.warns(DeprecationWarning, match="filter.save is its name"):
-        assert nestline.save(one, path) is None and path.read_bytes() == one.to_bytes()
-    if kind in OLD_NAMES:
-        with pytest.warns(DeprecationWarning, match=f"{kind.__name__}.load is its name"):
-            assert OLD_NAMES[kind](path).to_bytes() == one.to_bytes()
     for name in (str(path), os.fsencode(path), path):
         assert kind.load(name).to_bytes() == one.to_bytes()
     for type in (bytes, bytearray, memoryview):
         assert kind.from_bytes(type(one.to_bytes())).to_bytes() == one.to_bytes()
-    for other in OLD_NAMES.keys() - {nestline.Filter if kind is nestline.ConcurrentFilter else kind}:
+    for other in FORMATS - {nestline.Filter if kind is nestline.ConcurrentFilter else kind}:
         for call in (lambda: other.load(path), lambda: other.from_bytes(one.to_bytes())):
             with pytest.raises(nestline.FormatError):
                 call()

@@ -77,8 +77,6 @@ def test_text_stands_for_its_utf8(tmp_path):
         assert store[bytearray("caf\u00e9".encode())] == store[memoryview("caf\u00e9".encode())]
         store.put(b"", b"")
         assert store[""] == b"" and store.insert_unique("", b"") is False
-        with pytest.warns(DeprecationWarning, match="insert_unique is its name"):
-            assert store.insert("", b"") is False
         for bad in (5, None, ["a"], 1.5):
             for call in (lambda: store.get(bad), lambda: store.put("a", bad), lambda: bad in store,
                          lambda: store.get_many([bad])):

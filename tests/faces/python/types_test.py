@@ -52,7 +52,7 @@ WRONG = [
     "nestline.Filter(5).insert({1, 2})",
     'x: str = nestline.Filter(5).insert("a")',
     'nestline.Filter(5).update("a")',
-    "nestline.load(5)",
+    "nestline.Filter.load(5)",
     "nestline.Filter(5).merge(nestline.ConcurrentFilter(5))",
     'nestline.MappedFilter("x").insert("a")',
     'nestline.Store("x")[5]',
@@ -79,7 +79,7 @@ def test_everything_has_the_signature_of_the_stubs():
          "(self, keys, out=None, *, outcomes=False, ttl_ticks=None, life=None)"),
         (nestline.Filter, "(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95)"),
         (nestline.MappedFilter.open, "(path, verify='lazily')"), (filter.copy, "()"),
-        (nestline.save, "(filter, path)"), (nestline.Filter.__len__, "(self)"),
+        (nestline.capacity_for, "(bytes, fpr)"), (nestline.Filter.__len__, "(self)"),
         (nestline.ConcurrentFilter.merge, "(self, other, copies='all')"),
     ):
         assert str(inspect.signature(function)) == text

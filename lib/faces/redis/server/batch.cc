@@ -24,11 +24,11 @@
 #include <utility>
 #include <vector>
 
+#include "lib/faces/embed/value/hash_string.h"
+#include "lib/faces/embed/value/view.h"
 #include "lib/faces/redis/server/commands.h"
 #include "lib/faces/redis/server/configuration.h"
 #include "lib/faces/redis/server/workers.h"
-#include "lib/faces/redis/value/hash_string.h"
-#include "lib/faces/redis/value/view.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {

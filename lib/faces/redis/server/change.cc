@@ -67,7 +67,7 @@ int update(const Call& call) {
   if (key.refuse(kNotFound)) return kOk;
   const Outcome outcome = within_limits(
       call, [&](const Limits& limits) { return key->update(call.item(2), call.item(3), limits); });
-  if (outcome != Outcome::stored) return reply_not_added(call, outcome);
+  if (outcome != Outcome::stored) return reply_not_inserted(call, outcome);
   ++counters.items_deleted;
   replicate(call, "cf.update");
   return api.ReplyWithBool(call.context, 1);

@@ -20,9 +20,6 @@
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 
-// Does not depend on the locale: words are ASCII.
-constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 template <typename Number>
 std::optional<Number> number(const String* argument) {
   const std::string_view all = text(argument);
@@ -155,7 +152,7 @@ void reply_pair(const Call& call, const char* name, const std::string& value) {
   api.ReplyWithStringBuffer(call.context, value.data(), value.size());
 }
 
-int reply_not_added(const Call& call, Outcome outcome) {
+int reply_not_inserted(const Call& call, Outcome outcome) {
   if (outcome == Outcome::full) return reply_error(call, kFull);
   if (outcome == kTooMany) return reply_error(call, kMaximumExpansions);
   if (outcome == kNoMemory) return reply_error(call, kInsufficientMemory);

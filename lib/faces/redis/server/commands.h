@@ -1,7 +1,7 @@
 // The commands, one function each, and what they share: call, key, arguments, texts of errors.
 //
 //   create.cc     CF.RESERVE, and creation by other commands
-//   add.cc        CF.ADD, ADDNX, INSERT, INSERTNX
+//   insert.cc     CF.ADD, ADDNX, INSERT, INSERTNX
 //   query.cc      CF.EXISTS, MEXISTS, COUNT, INFO, DEBUG
 //   change.cc     CF.DEL, MDEL, CLEAR, UPDATE, MERGE, COMPACT
 //   hashes.cc     CF.MEXISTSH, MADDH, MADDNXH, MDELH, MCOUNTH
@@ -22,13 +22,15 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/faces/embed/value/windowed_value.h"
 #include "lib/faces/redis/server/module_api.h"
-#include "lib/faces/redis/value/windowed_value.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 
 // The bytes of an argument; they live as long as the argument.
 std::string_view text(const String* argument);
+// Does not depend on the locale: words are ASCII.
+constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 // Whether `text` is `word`, in upper or lower case.
 bool is_word(std::string_view text, std::string_view word);
 inline bool is_word(const String* argument, std::string_view word) {
@@ -97,7 +99,7 @@ void reply_pair(const Call& call, const char* name, std::uint64_t value);
 void reply_pair(const Call& call, const char* name, double value);
 void reply_pair(const Call& call, const char* name, const std::string& value);
 // Replies to a command whose only item was not added, for the reason that `outcome` gives.
-int reply_not_added(const Call& call, Outcome outcome);
+int reply_not_inserted(const Call& call, Outcome outcome);
 // One element of the reply to a command that inserts. "No" is a boolean in RESP3 without a reason.
 void reply_outcome(const Call& call, Outcome outcome, Unless unless);
 
@@ -193,13 +195,13 @@ inline bool is_incomplete(const Call& call, const CuckooValue& filter) {
 // What additions by clients keep to. Replayed items have no limits.
 Limits limits_for_clients();
 
-// The outcome of add(limits), counted: without limits where those of clients refuse a replayed item
-// (asked last, since that takes time).
-template <typename Add>
-Outcome within_limits(const Call& call, const Add& add) {
-  Outcome outcome = add(limits_for_clients());
+// The outcome of insert(limits), counted: without limits where those of clients refuse a replayed
+// item (asked last, since that takes time).
+template <typename Insert>
+Outcome within_limits(const Call& call, const Insert& insert) {
+  Outcome outcome = insert(limits_for_clients());
   const bool is_limited = outcome == kTooMany || outcome == Outcome::full;
-  if (is_limited && is_replayed(call)) outcome = add(kUnlimited);
+  if (is_limited && is_replayed(call)) outcome = insert(kUnlimited);
   count_outcome(outcome);
   return outcome;
 }
@@ -210,9 +212,9 @@ CuckooValue* create_by_default(const Call& call, OpenedKey& key, std::optional<l
 // Replicates that the filter's first sub_filter was opened beside tables of RedisBloom.
 void replicate_opening(const Call& call, const CuckooValue& filter);
 // What commands do with a filter that has a window (windowed.cc). Each replies.
-int add_windowed(const Call& call, WindowedValue& value, const char* event);
-int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
-                    const char* event);
+int insert_windowed(const Call& call, WindowedValue& value, const char* event);
+int insert_many_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
+                         const char* event);
 int info_windowed(const Call& call, const WindowedValue& value, bool is_full);
 int debug_windowed(const Call& call, const WindowedValue& value);
 // Whether pieces of it are missing; if so, it has replied with the error.

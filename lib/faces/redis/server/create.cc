@@ -6,8 +6,8 @@
 //
 // If it does not, or a replayed CF.RESERVE names neither SEED nor ERROR, RedisBloom wrote the
 // stream, which has the commands, not what they did: a CF.DEL that found nothing looks like one
-// that did. So the filter is made and changed as RedisBloom does it (add_as_redisbloom in value.h).
-// For settings that are left out, this server's configuration stands in for RedisBloom's.
+// that did. So the filter is made and changed as RedisBloom does it (insert_as_redisbloom in
+// value.h). For settings that are left out, this server's configuration stands in for RedisBloom's.
 //
 // This ends for a filter when a client of this server adds to it. Then a CF.RESERVE with SEED is
 // replicated first, at which copies of this server open a sub_filter beside the tables.
@@ -118,7 +118,8 @@ class ReserveOptions {
     if (!number(kIterations, 1, kMaxIterations, standard.max_iterations, settings.max_iterations) ||
         !number(kBucketSize, 1, most_bucket, standard.bucket_size, settings.bucket_size) ||
         !number(kExpansion, 0, kMaxExpansion, standard.expansion, settings.expansion) ||
-        !error(settings) || !seed(settings) || !widths(settings)) {
+        !error(settings, lowest_error(settings.expansion)) || !seed(settings) ||
+        !widths(settings)) {
       return false;
     }
     if (*capacity < 2 * settings.bucket_size || *capacity > kMaxCapacity) {
@@ -148,19 +149,11 @@ class ReserveOptions {
                   "] seconds");
     }
     settings.window = *window;
-    if (values_[kError] != nullptr) {
-      const auto rate = fraction(values_[kError]);
-      if (!rate) return fail("Couldn't parse ERROR");
-      if (*rate <= 0 || *rate >= 1) return fail("ERROR: value must be above 0 and below 1");
-      settings.error = *rate;
-    }
+    if (!error(settings, 0)) return false;
     const auto at = values_[kTime] == nullptr ? wall_now() : natural(values_[kTime]);
     if (!at || *at > kMaxTime) return fail("Couldn't parse AT");
     time = *at;
-    Settings seeded;
-    if (!seed(seeded)) return false;
-    settings.seed = seeded.seed;
-    return true;
+    return seed(settings);
   }
 
  private:
@@ -188,20 +181,21 @@ class ReserveOptions {
     return true;
   }
 
-  bool error(Settings& settings) {
+  // `least` 0: anything above it.
+  bool error(auto& settings, double least) {
     if (values_[kError] == nullptr) return true;
     const auto rate = fraction(values_[kError]);
     if (!rate) return fail("Couldn't parse ERROR");
-    const double least = lowest_error(settings.expansion);
-    if (*rate < least || *rate >= 1) {
-      return fail(std::string("ERROR: value must be in the range [") + digits(least).data() +
-                  ", 1)");
+    if (*rate > 0 && *rate >= least && *rate < 1) {
+      settings.error = *rate;
+      return true;
     }
-    settings.error = *rate;
-    return true;
+    return fail(least == 0 ? "ERROR: value must be above 0 and below 1"
+                           : std::string("ERROR: value must be in the range [") +
+                                 digits(least).data() + ", 1)");
   }
 
-  bool seed(Settings& settings) {
+  bool seed(auto& settings) {
     const auto value = values_[kSeed] == nullptr ? draw_seed(call_) : natural(values_[kSeed]);
     if (!value) return fail("Couldn't parse SEED");
     settings.seed = *value;

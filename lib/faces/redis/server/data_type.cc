@@ -53,7 +53,7 @@ class Buffer {
   // False after a read error.
   [[nodiscard]] bool is_there() const { return bytes_ != nullptr; }
   [[nodiscard]] std::span<const std::byte> bytes() const {
-    return std::as_bytes(std::span(bytes_, size_));
+    return std::as_bytes(std::span(bytes_, is_there() ? size_ : 0));
   }
 
  private:
@@ -133,13 +133,6 @@ auto load_pieces(Io* io, const Buffer& head) -> decltype(Reader().finish()) {
   }
 }
 
-KeptValue load_image(Io* io) {
-  const Buffer head(io);
-  if (!head.is_there()) return {};
-  if (!WindowedValue::is_head(head.bytes())) return {load_pieces<ImageReader>(io, head), nullptr};
-  return {nullptr, load_pieces<WindowedReader>(io, head)};
-}
-
 void save(Io* io, const WindowedValue& value) {
   api.SaveUnsigned(io, 0);
   save_bytes(io, value.dump_chunk(0).bytes);
@@ -172,8 +165,10 @@ KeptValue load(Io* io, int encoding_version) {
     if (api.IsIOError(io) == 0) {
       if (tables != 0) {
         value.filter = load_tables(io, tables, encoding_version);
+      } else if (const Buffer head(io); WindowedValue::is_head(head.bytes())) {
+        value.windowed = load_pieces<WindowedReader>(io, head);
       } else {
-        value = load_image(io);
+        value.filter = load_pieces<ImageReader>(io, head);
       }
     }
   } catch (const std::exception& error) {
@@ -216,10 +211,6 @@ void rewrite(Io* io, String* key, void* value) noexcept {
   });
 }
 
-std::size_t memory_of(const void* value) {
-  return on(value, [](const auto& one) { return one.memory_bytes(); });
-}
-
 void add_to_digest(Digest* digest, void* value) noexcept {
   const std::uint64_t number = on(value, [](const auto& one) { return one.digest(); });
   std::array<char, sizeof number> bytes{};
@@ -232,10 +223,6 @@ void add_to_digest(Digest* digest, void* value) noexcept {
 void free_value(void* value) {
   delete static_cast<KeptValue*>(value);
   --counters.values;
-}
-
-std::size_t effort_of(String*, const void* value) {
-  return on(value, [](const auto& one) { return one.free_effort(); });
 }
 
 void* copy_value(String*, String*, const void* value) {
@@ -302,10 +289,14 @@ bool register_data_type(Context* context) {
   methods.rdb_load = load_value;
   methods.rdb_save = save_value;
   methods.aof_rewrite = rewrite;
-  methods.mem_usage = memory_of;
+  methods.mem_usage = [](const void* value) {
+    return on(value, [](const auto& one) { return one.memory_bytes(); });
+  };
   methods.digest = add_to_digest;
   methods.free = free_value;
-  methods.free_effort = effort_of;
+  methods.free_effort = [](String*, const void* value) {
+    return on(value, [](const auto& one) { return one.free_effort(); });
+  };
   methods.copy = copy_value;
   registered = api.CreateDataType(context, "MBbloomCF", kEncodingVersion, &methods);
   if (registered == nullptr) {

@@ -15,8 +15,8 @@
 #include <span>
 #include <vector>
 
+#include "lib/faces/embed/value/hash_string.h"
 #include "lib/faces/redis/server/ticker.h"
-#include "lib/faces/redis/value/hash_string.h"
 
 namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
@@ -75,13 +75,13 @@ class Done {
   std::size_t count_ = 0;
 };
 
-// Adds all, by add(hashes, outcomes) for a chunk; take(first, answers) gets what was stored.
-template <typename Add, typename Take>
-void add_chunks(const HashString& hashes, const Add& add, const Take& take) {
+// Inserts all, by insert(hashes, outcomes) for a chunk; take(first, answers) gets what was stored.
+template <typename Insert, typename Take>
+void insert_chunks(const HashString& hashes, const Insert& insert, const Take& take) {
   std::array<Outcome, HashString::kMaxInChunk> outcomes;
   Answers answers;
   hashes.in_chunks([&](std::size_t first, std::span<const std::uint64_t> chunk) {
-    add(chunk, std::span(outcomes).first(chunk.size()));
+    insert(chunk, std::span(outcomes).first(chunk.size()));
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       count_outcome(outcomes[i]);
       answers[i] = outcomes[i] == Outcome::stored;
@@ -90,13 +90,13 @@ void add_chunks(const HashString& hashes, const Add& add, const Take& take) {
   });
 }
 
-int add_windowed(const Call& call, WindowedValue& value, const HashString& hashes,
-                 const char* event) {
+int insert_windowed(const Call& call, WindowedValue& value, const HashString& hashes,
+                    const char* event) {
   if (refuse_incomplete(call, value)) return kOk;
   std::vector<char> bits(bit_bytes(hashes.size()));
   apply_pending_ticks(call, value);
-  add_chunks(
-      hashes, [&](auto chunk, auto outcomes) { value.add(chunk, outcomes); },
+  insert_chunks(
+      hashes, [&](auto chunk, auto outcomes) { value.insert(chunk, outcomes); },
       [&](std::size_t first, auto answers) {
         put_bits(answers, std::span(bits).subspan(first / 8, bit_bytes(answers.size())));
       });
@@ -105,18 +105,18 @@ int add_windowed(const Call& call, WindowedValue& value, const HashString& hashe
   return reply_bytes(call, bits);
 }
 
-int add_all(const Call& call, Unless unless, const char* event) {
+int insert_all(const Call& call, Unless unless, const char* event) {
   const HashString hashes(call.item(2));
   const OpenedKey key(call, kWrite);
   if (WindowedValue* const windowed = key.windowed()) {
-    return add_windowed(call, *windowed, hashes, event);
+    return insert_windowed(call, *windowed, hashes, event);
   }
   CuckooValue* const filter = whole_filter(call, key);
   if (filter == nullptr) return kOk;
   const Limits limits = is_replayed(call) ? kUnlimited : limits_for_clients();
   Done done(hashes);
-  add_chunks(
-      hashes, [&](auto chunk, auto outcomes) { filter->add(chunk, unless, limits, outcomes); },
+  insert_chunks(
+      hashes, [&](auto chunk, auto outcomes) { filter->insert(chunk, unless, limits, outcomes); },
       [&](std::size_t first, auto answers) { done.take(first, answers); });
   done.replicate(call, "CF.MADDH", event);
   return reply_bytes(call, done.bits());
@@ -163,8 +163,8 @@ std::vector<char> counts_of(const CuckooValue& filter, const HashString& hashes)
 
 int exists_hashes(const Call& call) { return look_up(call, Reply::bits, bits_of<CuckooValue>); }
 int count_hashes(const Call& call) { return look_up(call, Reply::counts, counts_of); }
-int add_hashes(const Call& call) { return add_all(call, Unless::never, "cf.maddh"); }
-int add_unique_hashes(const Call& call) { return add_all(call, Unless::present, "cf.maddnxh"); }
+int add_hashes(const Call& call) { return insert_all(call, Unless::never, "cf.maddh"); }
+int add_unique_hashes(const Call& call) { return insert_all(call, Unless::present, "cf.maddnxh"); }
 
 int erase_hashes(const Call& call) {
   const HashString hashes(call.item(2));

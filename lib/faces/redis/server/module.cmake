@@ -6,7 +6,7 @@
 # of a server's.
 add_library(
   nestline_redis_server OBJECT
-  faces/redis/server/add.cc
+  faces/redis/server/insert.cc
   faces/redis/server/batch.cc
   faces/redis/server/query.cc
   faces/redis/server/change.cc

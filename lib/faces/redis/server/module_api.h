@@ -119,33 +119,20 @@ struct KeySpec {
   std::uint64_t flags;
   BeginSearch begin_search;
   union {
+    int position;  // of BeginSearch::index
     struct {
-      int position;
-    } index;
-    struct {
-      const char* keyword;
+      const char* word;
       int start;
     } keyword;
   } begin;
   FindKeys find_keys;
-  union {
-    struct {
-      int last;  // from the first key; -1: the last argument
-      int step;
-      int limit;
-    } range;
-    struct {
-      int index;
-      int first;
-      int step;
-    } number;
-  } find;
+  struct {
+    int last;  // from the first key; -1: the last argument
+    int step;
+    int limit;
+  } find;  // of FindKeys::range; what others have takes as much
 };
-
-struct CommandHistory {
-  const char* since;
-  const char* changes;
-};
+static_assert(sizeof(KeySpec) == 56, "as the servers read it");
 
 struct CommandInfoVersion {
   int version;
@@ -154,14 +141,14 @@ struct CommandInfoVersion {
   std::size_t argument_size;
 };
 inline constexpr CommandInfoVersion kCommandInfoVersion = {
-    1, sizeof(CommandHistory), sizeof(KeySpec), sizeof(CommandArgument)};
+    1, 2 * sizeof(const char*), sizeof(KeySpec), sizeof(CommandArgument)};
 
 struct CommandInfo {
   const CommandInfoVersion* version;
   const char* summary;
   const char* complexity;
   const char* since;
-  CommandHistory* history;
+  void* history;
   const char* tips;
   int arity;
   KeySpec* key_specs;          // ends with one that is all zeros

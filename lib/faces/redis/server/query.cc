@@ -85,7 +85,7 @@ int info(const Call& call) {
   reply_pair(call, "Corrections", info.ledger_entries);
   // A string, as CF.RESERVE takes it: integers of the protocol end at 2^63 - 1.
   reply_pair(call, "Seed", std::to_string(info.settings.seed));
-  reply_pair(call, "Hash version", std::uint64_t{info.hash_version});
+  reply_pair(call, "Hash version", std::uint64_t{hash_version()});
   return kOk;
 }
 

@@ -33,12 +33,12 @@ bool refuse_incomplete(const Call& call, const WindowedValue& value) {
   return true;
 }
 
-int add_windowed(const Call& call, WindowedValue& value, const char* event) {
+int insert_windowed(const Call& call, WindowedValue& value, const char* event) {
   if (refuse_incomplete(call, value)) return kOk;
   const auto life = life_of(call, value);
   if (!life) return kOk;
   apply_pending_ticks(call, value);
-  const Outcome outcome = value.add(call.item(2), *life);
+  const Outcome outcome = value.insert(call.item(2), *life);
   count_outcome(outcome);
   replicate(call, event);
   replicate_insert_time(call, value);
@@ -47,13 +47,13 @@ int add_windowed(const Call& call, WindowedValue& value, const char* event) {
   return api.ReplyWithBool(call.context, outcome == Outcome::stored);
 }
 
-int insert_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
-                    const char* event) {
+int insert_many_windowed(const Call& call, WindowedValue& value, int first_item, Unless unless,
+                         const char* event) {
   if (refuse_incomplete(call, value)) return kOk;
   const std::vector<std::string_view> items = items_of(call, first_item);
   std::vector<Outcome> outcomes(items.size());
   apply_pending_ticks(call, value);
-  value.add(items, outcomes);
+  value.insert(items, outcomes);
   replicate(call, event);
   replicate_insert_time(call, value);
   api.ReplyWithArray(call.context, static_cast<long>(items.size()));

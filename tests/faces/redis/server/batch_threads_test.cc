@@ -15,8 +15,8 @@
 
 #include "lib/faces/redis/server/commands.h"
 #include "lib/faces/redis/server/workers.h"
+#include "tests/faces/embed/value/hashes.h"
 #include "tests/faces/redis/server/fake_server.h"
-#include "tests/faces/redis/value/hashes.h"
 
 namespace nestline::redis { namespace {
 
