@@ -24,6 +24,7 @@ sys.path.insert(0, str(SOURCE))
 # The completion asks the nestline that is found first.
 PROGRAMS = pathlib.Path(os.environ["PROGRAM"]).resolve().parent
 os.environ["PATH"] = f"{PROGRAMS}:{os.environ['PATH']}"
+os.environ["HOME"] = str(PROGRAMS)
 
 import help_tree  # noqa: E402
 import man_page  # noqa: E402

@@ -44,8 +44,11 @@ def entries_of(section):
     for head, description in ENTRY.findall(section):
         if not (parts := HEAD.fullmatch(head)):
             raise HelpError(f"cannot read the entry: {head}")
-        names, *others = (part or "" for part in parts.groups())
-        found.append(Entry(names.split(","), *others, " ".join(description.split())))
+        names, value, repeated, required, excludes = parts.groups("")
+        description = " ".join(description.split())
+        found.append(
+            Entry(names.split(","), value, bool(repeated), bool(required), excludes, description)
+        )
     return found
 
 
