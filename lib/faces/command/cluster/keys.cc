@@ -59,9 +59,8 @@ std::span<Result> fitting(std::vector<Result>& room, std::size_t count) {
 }
 
 // A change of one batch; when it fails, the message also states how many lines before were done.
-template <typename Change>
 std::size_t change(const InCluster& place, const LineReader& reader, Keys batch, const char* done,
-                   Change&& make) {
+                   auto&& make) {
   try {
     return make();
   } catch (const ClusterError& error) {
@@ -101,8 +100,7 @@ class Refusals {
   std::uint64_t full_ = 0;
 };
 
-template <typename AnyFilter>
-SelectKeys selection(AnyFilter& filter) {
+SelectKeys selection(auto& filter) {
   return [&filter, flags = std::vector<std::uint8_t>()](Keys keys,
                                                         std::span<std::uint32_t> found) mutable {
     const std::span<std::uint8_t> out = fitting(flags, keys.size());

@@ -18,8 +18,7 @@ constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;
 constexpr std::uint64_t kMaxParts = 16384;
 
 constexpr const char* kCreateFooter =
-    "The parts keep the wanted rate while they grow, until a server has no memory.\n"
-    "Exit status: 0 done, 2 error.";
+    "The parts keep the wanted rate while they grow, until a server has no memory.\n";
 
 constexpr const char* kPushFooter =
     "The filter must exist (nestline cluster create). Its parts are built here, with all cores,\n"
@@ -28,8 +27,7 @@ constexpr const char* kPushFooter =
     "was.\n"
     "What others add during the push may be lost. With --merge, the new keys are added to those\n"
     "that are there. Takes 8 bytes of memory per line, 12 more for the lines of the parts that\n"
-    "are being built, one a core, and the parts.\n"
-    "Exit status: 0 done, 2 error.";
+    "are being built, one a core, and the parts.\n";
 
 constexpr const char* kPullFooter =
     "Each part is a copy of one moment. The file answers nestline cluster query --file, and\n"

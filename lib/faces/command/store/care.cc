@@ -18,13 +18,11 @@ namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
 
 constexpr const char* kStatsFooter =
-    "A line of advice says what may need a decision, such as much dead space.\n"
-    "Exit status: 0 done, 2 error.";
+    "A line of advice says what may need a decision, such as much dead space.\n";
 
 constexpr const char* kCompactFooter =
     "Copies what is live out of the files of the log that have dead bytes, and removes them. To\n"
-    "make it smaller, the store needs some room on the disk first.\n"
-    "Exit status: 0 done, 2 error.";
+    "make it smaller, the store needs some room on the disk first.\n";
 
 constexpr const char* kVerifyFooter =
     "Reads every byte. Prints nothing when all is well, otherwise each problem on a line of\n"
@@ -37,13 +35,11 @@ constexpr const char* kRepairFooter =
     "lost. Damaged files are kept with the ending .damaged. Changes behind a torn end are kept\n"
     "too, where they read well. It needs room for copies of what is whole in damaged files; "
     "without,\n"
-    "or when it is killed, nothing is lost: repair again.\n"
-    "Exit status: 0 done, 2 error.";
+    "or when it is killed, nothing is lost: repair again.\n";
 
 constexpr const char* kDamagedFooter =
     "Prints a line for each file that repair has put away: its path, a tab, its bytes. The store\n"
-    "does not need them.\n"
-    "Exit status: 0 done, 2 error.";
+    "does not need them.\n";
 
 struct StoreDamaged {
   std::string folder;

@@ -21,8 +21,7 @@ namespace {
 
 constexpr const char* kImportFooter =
     "The file is cut into pieces; equal pieces, also of other files, are stored once. A file that\n"
-    "has the name already is replaced in one step when all is read.\n"
-    "Exit status: 0 done, 2 error.";
+    "has the name already is replaced in one step when all is read.\n";
 
 constexpr const char* kExportFooter =
     "Writes the file byte for byte, and checks each piece against its SHA-256 digest. OUT is\n"

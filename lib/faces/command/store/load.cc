@@ -27,8 +27,7 @@ constexpr const char* kLoadFooter =
     "zero byte. With --cdb, a record is +klen,dlen:key->data and a line feed, and an empty line\n"
     "ends the records.\n"
     "When a key occurs again, its last value stays. When a line is wrong, those before it are in\n"
-    "the store.\n"
-    "Exit status: 0 done, 2 error.";
+    "the store.\n";
 
 struct StoreLoad {
   std::string folder;
