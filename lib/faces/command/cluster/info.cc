@@ -101,12 +101,10 @@ int run(const ClusterInfo& info) {
 
 Command cluster_info_command() {
   const auto info = std::make_shared<ClusterInfo>();
-  return in_cluster(*info, {{"info", "Show what is in it and where", ""},
-                            &info->name,
-                            {filter_name(*info),
-                             {"--json", "", "Print one JSON object", &info->json},
-                             {"--each", "", "Also print a line for each part", &info->parts}},
-                            [info] { return run(*info); }});
+  return in_cluster(info, {"info", "Show what is in it and where", ""},
+                    {filter_name(*info),
+                     {"--json", "", "Print one JSON object", &info->json},
+                     {"--each", "", "Also print a line for each part", &info->parts}});
 }
 
 }}}  // namespace nestline::command

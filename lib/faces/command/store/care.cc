@@ -181,10 +181,8 @@ Command simple(const char* name, const char* about, const char* footer,
 
 Command stats_command() {
   const auto show = std::make_shared<StoreShow>();
-  return in_store({{"stats", "Show what is in a store", kStatsFooter},
-                   &show->folder,
-                   {{"--json", "", "Print one JSON object", &show->json}},
-                   [show] { return run(*show); }});
+  return in_store(show, {"stats", "Show what is in a store", kStatsFooter},
+                  {{"--json", "", "Print one JSON object", &show->json}});
 }
 
 Command compact_command() {
@@ -197,10 +195,9 @@ Command verify_store_command() {
 
 Command damaged_command() {
   const auto damaged = std::make_shared<StoreDamaged>();
-  return in_store({{"damaged", "List or remove the files that repair has put away", kDamagedFooter},
-                   &damaged->folder,
-                   {{"--remove", "", "Remove them as well", &damaged->removes}},
-                   [damaged] { return run(*damaged); }});
+  return in_store(damaged,
+                  {"damaged", "List or remove the files that repair has put away", kDamagedFooter},
+                  {{"--remove", "", "Remove them as well", &damaged->removes}});
 }
 
 Command repair_command() {

@@ -231,33 +231,27 @@ int run(const StoreMget& mget) {
 
 Command dump_command() {
   const auto dump = std::make_shared<StoreDump>();
-  return in_store({{"dump", "Print all records as text", kDumpFooter},
-                   &dump->folder,
-                   {zero_option(dump->lines.zero_terminated),
-                    {"--cdb", "", "Print them as cdb has them", &dump->cdb, false, "-z"}},
-                   [dump] { return run(*dump); }});
+  return in_store(dump, {"dump", "Print all records as text", kDumpFooter},
+                  {zero_option(dump->lines.zero_terminated),
+                   {"--cdb", "", "Print them as cdb has them", &dump->cdb, false, "-z"}});
 }
 
 Command list_command() {
   const auto list = std::make_shared<StoreList>();
-  return in_store({{"list", "List the imported files", kListFooter},
-                   &list->folder,
-                   {{"--keys", "", "Print all keys instead, one a line", &list->keys},
-                    zero_option(list->lines.zero_terminated)},
-                   [list] { return run(*list); }});
+  return in_store(list, {"list", "List the imported files", kListFooter},
+                  {{"--keys", "", "Print all keys instead, one a line", &list->keys},
+                   zero_option(list->lines.zero_terminated)});
 }
 
 Command mget_command() {
   const auto mget = std::make_shared<StoreMget>();
   return in_store(
-      {{"mget", "Print the records of many keys", kMgetFooter},
-       &mget->folder,
-       {{"INPUT", "", "Files with a key a line; - is standard input, and the default",
-         &mget->inputs.files},
-        zero_option(mget->inputs.zero_terminated),
-        {"--stats", "", "Also print, on standard error, how many records of the log were read",
-         &mget->stats}},
-       [mget] { return run(*mget); }});
+      mget, {"mget", "Print the records of many keys", kMgetFooter},
+      {{"INPUT", "", "Files with a key a line; - is standard input, and the default",
+        &mget->inputs.files},
+       zero_option(mget->inputs.zero_terminated),
+       {"--stats", "", "Also print, on standard error, how many records of the log were read",
+        &mget->stats}});
 }
 
 }}}  // namespace nestline::command

@@ -109,31 +109,27 @@ int run(const StoreExport& chosen) {
 Command import_command() {
   const auto import = std::make_shared<StoreImport>();
   return in_store(
-      {{"import", "Store a file", kImportFooter},
-       &import->folder,
-       {{"FILE", "", "The file; - is standard input", &import->input, kRequired},
-        {"--as", "NAME", "Its name in the store; default: FILE as it is given", &import->name},
-        {"--piece", "BYTES", "The size of a piece; default: 4096",
-         count(import->pieces.bytes, 1, kMaxPiece)},
-        {"--lines", "", "Makes a piece of each line; one above 4096 bytes is several",
-         &import->pieces.lines, false, "--piece"},
-        sync_option(import->sync)},
-       [import] { return run(*import); },
-       [import] {
-         if (!import->name && import->input == "-") {
-           throw UsageError("standard input has no name: give one with --as");
-         }
-       }});
+      import, {"import", "Store a file", kImportFooter},
+      {{"FILE", "", "The file; - is standard input", &import->input, kRequired},
+       {"--as", "NAME", "Its name in the store; default: FILE as it is given", &import->name},
+       {"--piece", "BYTES", "The size of a piece; default: 4096",
+        count(import->pieces.bytes, 1, kMaxPiece)},
+       {"--lines", "", "Makes a piece of each line; one above 4096 bytes is several",
+        &import->pieces.lines, false, "--piece"},
+       sync_option(import->sync)},
+      [import] {
+        if (!import->name && import->input == "-") {
+          throw UsageError("standard input has no name: give one with --as");
+        }
+      });
 }
 
 Command export_command() {
   const auto chosen = std::make_shared<StoreExport>();
-  return in_store({{"export", "Write a file that was imported", kExportFooter},
-                   &chosen->folder,
-                   {{"NAME", "", "The name of the file in the store", &chosen->name, kRequired},
-                    {"-o", "OUT", "The file to write or replace; default: standard output",
-                     output_name(chosen->output)}},
-                   [chosen] { return run(*chosen); }});
+  return in_store(chosen, {"export", "Write a file that was imported", kExportFooter},
+                  {{"NAME", "", "The name of the file in the store", &chosen->name, kRequired},
+                   {"-o", "OUT", "The file to write or replace; default: standard output",
+                    output_name(chosen->output)}});
 }
 
 }}}  // namespace nestline::command

@@ -170,16 +170,14 @@ int run(const StoreLoad& load) {
 
 Command load_command() {
   const auto load = std::make_shared<StoreLoad>();
-  return in_store({{"load", "Store the records of text", kLoadFooter},
-                   &load->folder,
-                   {{"INPUT", "", "Files with records; - is standard input, and the default",
-                     &load->inputs.files},
-                    zero_option(load->inputs.zero_terminated),
-                    {"--cdb", "", "The records are as cdb has them", &load->cdb, false, "-z"},
-                    {"--expected-records", "N", "Makes the first index for so many records",
-                     count(load->expected_records, 0, kMaxRecords)},
-                    sync_option(load->sync)},
-                   [load] { return run(*load); }});
+  return in_store(load, {"load", "Store the records of text", kLoadFooter},
+                  {{"INPUT", "", "Files with records; - is standard input, and the default",
+                    &load->inputs.files},
+                   zero_option(load->inputs.zero_terminated),
+                   {"--cdb", "", "The records are as cdb has them", &load->cdb, false, "-z"},
+                   {"--expected-records", "N", "Makes the first index for so many records",
+                    count(load->expected_records, 0, kMaxRecords)},
+                   sync_option(load->sync)});
 }
 
 }}}  // namespace nestline::command
