@@ -188,7 +188,6 @@ class NESTLINE_EXPORT ClusterCopy {
   /// As ClusterFilter's, without a server.
   std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const;
   [[nodiscard]] std::uint64_t size() const noexcept;  ///< Keys of all parts.
-  [[deprecated("size")]] NESTLINE_HERE std::uint64_t items() const noexcept { return size(); }
   [[nodiscard]] unsigned parts() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
   [[nodiscard]] double fpr() const noexcept;

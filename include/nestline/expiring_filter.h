@@ -208,11 +208,6 @@ class NESTLINE_EXPORT ExpiringFilter {
 /// Saves a snapshot, with the tick in it. Throws as save of a ConcurrentFilter does.
 NESTLINE_EXPORT void save(const ExpiringFilter& filter, const Output& to);
 
-[[deprecated("ExpiringFilter::load")]] NESTLINE_HERE inline ExpiringFilter load_expiring(
-    const Input& from) {
-  return ExpiringFilter::load(from);
-}
-
 /// An expiring filter's file, mapped read-only, at the tick at which it was saved, or one in bytes
 /// of somebody else. Opening, checks and damaged sections are those of MappedFilter.
 ///

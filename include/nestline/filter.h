@@ -132,7 +132,6 @@ class NESTLINE_EXPORT Filter {
   ~Filter();
   /// A copy in memory of its own, with the same promises. O(memory). Throws std::bad_alloc.
   [[nodiscard]] Filter snapshot() const;
-  [[deprecated("snapshot")]] [[nodiscard]] NESTLINE_HERE Filter clone() const { return snapshot(); }
   /// Reads a whole filter (Input has what it takes) into `memory`, as Options::memory requires, and
   /// checks everything before it returns. Throws FormatError, std::system_error, std::bad_alloc.
   static Filter load(const Input& from, std::pmr::memory_resource* memory = nullptr);

@@ -119,8 +119,7 @@ class Guard {
   /// instant, from any thread. Lookups, put and erase may go on during the scan. Passes on what
   /// the two throw: fill may then be called again. Throws std::bad_alloc, and std::logic_error when
   /// the guard knows the keys already: to learn them anew, make a new guard.
-  template <std::invocable Begin>
-  NESTLINE_HERE void fill(Begin&& begin) {
+  NESTLINE_HERE void fill(std::invocable auto&& begin) {
     auto scan = [&] {
       const auto locks = lock_all();
       expect_new("fill");
@@ -149,8 +148,7 @@ class Guard {
   /// power fails. Changes wait. False: not saved, since the guard does not know the keys, has a
   /// list or no path. Needs memory for a copy. Throws as nestline::save does, and what `sync`
   /// throws.
-  template <std::invocable Sync>
-  NESTLINE_HERE bool save(Sync&& sync) {
+  NESTLINE_HERE bool save(std::invocable auto&& sync) {
     const auto locks = lock_all();
     if (path_.empty() || state_ != State::filtering || list_size_ != 0) return false;
     sync();
@@ -185,8 +183,7 @@ class Guard {
   /// Puts a key into the engine by write(). Before that it calls has(), whether the engine has the
   /// key, if the guard cannot know. Passes on what the two throw, std::bad_alloc, and
   /// std::system_error when the saved file cannot be removed; only write() changes the engine.
-  template <std::predicate Has, std::invocable Write>
-  NESTLINE_HERE void put(Key key, Has&& has, Write&& write) {
+  NESTLINE_HERE void put(Key key, std::predicate auto&& has, std::invocable auto&& write) {
     const Hash hashed = hash(key);
     const std::lock_guard lock(turn(hashed));
     forget_file();
@@ -198,8 +195,7 @@ class Guard {
   /// called if it may be. Returns what it returns, and passes on as put does. If erase() says true
   /// of a key that was not there, the token of another is taken: engines whose deletion does not
   /// know (LevelDB, RocksDB) must be looked up first, in erase().
-  template <std::predicate Erase>
-  NESTLINE_HERE bool erase(Key key, Erase&& erase) {
+  NESTLINE_HERE bool erase(Key key, std::predicate auto&& erase) {
     const Hash hashed = hash(key);
     const std::lock_guard lock(turn(hashed));
     if (!may_have(hashed)) return false;

@@ -51,23 +51,13 @@ using ByteSource = std::function<std::size_t(std::span<std::byte>)>;
 /// std::invalid_argument. Some of the bytes have been read by then.
 class Input {
  public:
-  using From =
-      std::variant<std::filesystem::path, std::span<const std::byte>, std::istream*, ByteSource>;
-  NESTLINE_HERE Input(std::istream& stream) : from_(&stream) {}  // NOLINT: made implicitly
+  using From = std::variant<std::filesystem::path, std::span<const std::byte>,
+                            std::reference_wrapper<std::istream>, ByteSource>;
   template <typename Given>
   requires(!std::same_as<std::remove_cvref_t<Given>, Input> &&
-           (std::convertible_to<Given&&, std::filesystem::path> ||
-            std::convertible_to<Given&&, std::span<const std::byte>> ||
-            std::convertible_to<Given&&, ByteSource>)) NESTLINE_HERE
-      Input(Given&& given) {  // NOLINT: made implicitly
-    if constexpr (std::convertible_to<Given&&, std::filesystem::path>) {
-      from_ = std::filesystem::path(std::forward<Given>(given));
-    } else if constexpr (std::convertible_to<Given&&, std::span<const std::byte>>) {
-      from_ = std::span<const std::byte>(given);
-    } else {
-      from_ = ByteSource(std::forward<Given>(given));
-    }
-  }
+           std::convertible_to<Given&&, From>) NESTLINE_HERE
+      Input(Given&& given)  // NOLINT: made implicitly
+      : from_(std::forward<Given>(given)) {}
 
   [[nodiscard]] NESTLINE_HERE const From& from() const noexcept { return from_; }
 
@@ -90,20 +80,13 @@ class Input {
 /// function are passed on. Part of the filter may have been written by then.
 class Output {
  public:
-  using To = std::variant<std::filesystem::path, std::ostream*, ByteSink>;
+  using To = std::variant<std::filesystem::path, std::reference_wrapper<std::ostream>, ByteSink>;
 
-  NESTLINE_HERE Output(std::ostream& stream) : to_(&stream) {}  // NOLINT: made implicitly
   template <typename Given>
   requires(!std::same_as<std::remove_cvref_t<Given>, Output> &&
-           (std::convertible_to<Given&&, std::filesystem::path> ||
-            std::convertible_to<Given&&, ByteSink>)) NESTLINE_HERE
-      Output(Given&& given) {  // NOLINT: made implicitly
-    if constexpr (std::convertible_to<Given&&, std::filesystem::path>) {
-      to_ = std::filesystem::path(std::forward<Given>(given));
-    } else {
-      to_ = ByteSink(std::forward<Given>(given));
-    }
-  }
+           std::convertible_to<Given&&, To>) NESTLINE_HERE
+      Output(Given&& given)  // NOLINT: made implicitly
+      : to_(std::forward<Given>(given)) {}
 
   [[nodiscard]] NESTLINE_HERE const To& to() const noexcept { return to_; }
 
@@ -126,16 +109,6 @@ requires requires(const AnyFilter& filter, const Output& to) { save(filter, to);
     bytes.insert(bytes.end(), piece.begin(), piece.end());
   });
   return bytes;
-}
-
-// The names of 0.1.
-[[deprecated("Filter::load")]] NESTLINE_HERE inline Filter load(
-    const Input& from, std::pmr::memory_resource* memory = nullptr) {
-  return Filter::load(from, memory);
-}
-[[deprecated("Filter::load")]] NESTLINE_HERE inline Filter from_bytes(
-    std::span<const std::byte> bytes, std::pmr::memory_resource* memory = nullptr) {
-  return Filter::load(bytes, memory);
 }
 
 }}  // namespace nestline

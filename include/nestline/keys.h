@@ -170,35 +170,13 @@ class KeySpan {
   using SignedOf =
       std::span<const std::make_signed_t<std::remove_const_t<typename Span::element_type>>>;
 
+  using Any =
+      std::variant<Integers, Hashes, Strings, OwnedStrings, Unsigned32, Signed32, OtherIntegers>;
+
   template <typename Range>
-  requires std::convertible_to<Range&&, Integers>
+  requires std::convertible_to<Range&&, Any>
       // NOLINTNEXTLINE(google-explicit-constructor): a span of keys is a batch of keys
-      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Integers(keys)) {}
-
-  template <typename Range>
-  requires std::convertible_to<Range&&, Hashes>
-      // NOLINTNEXTLINE(google-explicit-constructor)
-      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Hashes(keys)) {}
-
-  template <typename Range>
-  requires std::convertible_to<Range&&, Strings>
-      // NOLINTNEXTLINE(google-explicit-constructor)
-      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Strings(keys)) {}
-
-  template <typename Range>
-  requires std::convertible_to<Range&&, OwnedStrings>
-      // NOLINTNEXTLINE(google-explicit-constructor)
-      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(OwnedStrings(keys)) {}
-
-  template <typename Range>
-  requires std::convertible_to<Range&&, Unsigned32>
-      // NOLINTNEXTLINE(google-explicit-constructor)
-      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Unsigned32(keys)) {}
-
-  template <typename Range>
-  requires std::convertible_to<Range&&, Signed32>
-      // NOLINTNEXTLINE(google-explicit-constructor)
-      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(Signed32(keys)) {}
+      NESTLINE_HERE constexpr KeySpan(Range&& keys) : keys_(static_cast<Range&&>(keys)) {}
 
   template <typename Range>
   requires std::convertible_to<Range&&, std::span<const std::int64_t>>
@@ -207,15 +185,7 @@ class KeySpan {
       : keys_(unsigned_twins<Integers>(std::span<const std::int64_t>(keys))) {}
 
   template <typename Range>
-  requires(std::convertible_to<Range&&, OtherIntegers> &&
-           sizeof(OtherIntegers::element_type) == sizeof(std::uint64_t))
-      // NOLINTNEXTLINE(google-explicit-constructor)
-      NESTLINE_HERE constexpr KeySpan(Range&& keys)
-      : keys_(OtherIntegers(keys)) {}
-
-  template <typename Range>
-  requires(std::convertible_to<Range&&, SignedOf<OtherIntegers>> &&
-           sizeof(OtherIntegers::element_type) == sizeof(std::uint64_t))
+  requires std::convertible_to<Range&&, SignedOf<OtherIntegers>>
       // NOLINTNEXTLINE(google-explicit-constructor)
       NESTLINE_HERE KeySpan(Range&& keys)
       : keys_(unsigned_twins<OtherIntegers>(SignedOf<OtherIntegers>(keys))) {}
@@ -245,7 +215,7 @@ class KeySpan {
     return {reinterpret_cast<typename Unsigned::pointer>(keys.data()), keys.size()};
   }
 
-  std::variant<Integers, Hashes, Strings, OwnedStrings, Unsigned32, Signed32, OtherIntegers> keys_;
+  Any keys_;
 };
 
 }}  // namespace nestline

@@ -143,10 +143,6 @@ NESTLINE_EXPORT void save(const Maplet& maplet, const Output& to);
 /// The same for a maplet that no other thread uses, such as a snapshot: without a copy.
 NESTLINE_EXPORT void save(Maplet&& maplet, const Output& to);
 
-[[deprecated("Maplet::load")]] NESTLINE_HERE inline Maplet load_maplet(const Input& from) {
-  return Maplet::load(from);
-}
-
 /// A maplet's mapped file, or a maplet in bytes of somebody else. Opening and checks are those of
 /// MappedFilter; a damaged section is a FormatError for each lookup that needs it.
 ///

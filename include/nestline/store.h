@@ -141,11 +141,6 @@ class NESTLINE_EXPORT Store {
   /// The same only if the key is not there: Outcome::present if it is. With Sync::each, what it
   /// found is on disk then, and so it is with erase.
   [[nodiscard]] Inserted insert_unique(std::string_view key, std::string_view value);
-  [[deprecated("insert_unique")]] NESTLINE_HERE bool insert(std::string_view key,
-                                                            std::string_view value) {
-    return static_cast<bool>(insert_unique(key, value));
-  }
-
   bool erase(std::string_view key);  ///< Removes the key; false if it was not there.
 
   /// Changes that are made together.

@@ -111,10 +111,7 @@ void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs) {
     file->sync();
     disk.rename(kCheckpointNewName, kCheckpointName);
   } catch (...) {
-    try {
-      disk.remove_if_there(kCheckpointNewName);
-    } catch (const std::system_error&) {  // the next one does it, or the next opening
-    }
+    disk.try_to_remove(kCheckpointNewName);  // or the next one does it, or the next opening
     throw;
   }
 }

@@ -24,8 +24,7 @@ class ColdReads {
 
   // Whether some of `count` ranges are not in memory: range_of(i) gives the i-th. Looks at 4, or at
   // 32 when some were cold the last time: finds one cold in ten with a probability of one in three.
-  template <class RangeOf>
-  [[nodiscard]] bool looks_cold(std::size_t count, RangeOf&& range_of) const {
+  [[nodiscard]] bool looks_cold(std::size_t count, auto&& range_of) const {
     const std::size_t most = cold_lately_.load(std::memory_order_relaxed) ? 32 : 4;
     const std::size_t samples = count < most ? count : most;
     bool cold = false;

@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -39,14 +40,10 @@ class DiskFile {
 
   // Memory to which what write() would get can be written instead; null if it must be write().
   // Good until the next call that changes the file. Throws as write() does.
-  virtual std::byte* room_at(std::uint64_t offset, std::uint64_t bytes) {
-    (void)offset;
-    (void)bytes;
-    return nullptr;
-  }
+  virtual std::byte* room_at(std::uint64_t /*offset*/, std::uint64_t /*bytes*/) { return nullptr; }
 
   // Reserves the first `bytes` on the disk, if that can be done before. Throws as write() does.
-  virtual void reserve(std::uint64_t bytes) { (void)bytes; }
+  virtual void reserve(std::uint64_t /*bytes*/) {}
   virtual void truncate(std::uint64_t size) = 0;  // or lengthens it with zeros
   virtual void sync() = 0;                        // D1
   // Memory that shows the first `bytes` of the file, also what is written later; nothing behind its
@@ -55,15 +52,12 @@ class DiskFile {
 
   // Brings what will be written from `begin` up to `end` into memory, as far as the file is that
   // long, so that write() need not wait for it. For every thread at any time after map().
-  virtual void prefault(std::uint64_t begin, std::uint64_t end) const noexcept {
-    (void)begin;
-    (void)end;
-  }
+  virtual void prefault(std::uint64_t /*begin*/, std::uint64_t /*end*/) const noexcept {}
 
   // For a file that is on disk and not written any more: only its first `bytes` count from now on.
   // It keeps its map, and may give up its descriptor; sync() does nothing then.
-  virtual void release(std::uint64_t bytes) { (void)bytes; }
-  virtual void set_name(std::string_view name) { (void)name; }  // the file has been renamed
+  virtual void release(std::uint64_t /*bytes*/) {}
+  virtual void set_name(std::string_view /*name*/) {}  // the file has been renamed
   // To read past the map: good while it is held and the file exists; null: none. For every thread.
   [[nodiscard]] virtual std::shared_ptr<const int> descriptor() const { return nullptr; }
 };
@@ -91,6 +85,16 @@ class Disk {
       return true;
     } catch (const std::system_error& error) {
       if (error.code() != std::errc::no_such_file_or_directory) throw;
+      return false;
+    }
+  }
+
+  // The same where nothing depends on it; false: the disk refuses.
+  bool try_to_remove(std::string_view name) {
+    try {
+      remove_if_there(name);
+      return true;
+    } catch (const std::exception&) {
       return false;
     }
   }

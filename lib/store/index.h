@@ -53,8 +53,7 @@ class Index {
   explicit Index(Maplet pairs) : maplet(std::move(pairs)) {}
 
   // Calls with(address) for each candidate until it returns true; returns whether it did.
-  template <typename With>
-  bool any(std::uint64_t hash, With&& with) const {
+  bool any(std::uint64_t hash, auto&& with) const {
     std::array<std::uint64_t, Maplet::kMaxCandidates> values;
     const std::size_t count = maplet.find(Hash{hash}, values);
     for (std::size_t i = 0; i < count; ++i) {

@@ -150,11 +150,7 @@ void Log::create(std::uint64_t number, std::uint64_t bytes, AppendPriority what)
     table_.add(segment);
   } catch (...) {
     segment.reset();
-    try {
-      disk_.remove_if_there(name);
-      half_made_ = false;
-    } catch (const std::exception&) {  // the next attempt looks for it
-    }
+    half_made_ = !disk_.try_to_remove(name);  // then the next attempt looks for it
     throw;
   }
   half_made_ = false;
@@ -193,7 +189,7 @@ void Log::rewrite_tail(std::uint64_t proven, const std::function<void()>& copy) 
     go_on_in(std::move(next));
   } catch (...) {
     next_sequence_ = sequence;
-    drop_new_end();
+    disk_.try_to_remove(kNewEndName);  // or the next opening does it
     if (table_.get(number) == nullptr) table_.add(old, old->slot);
     throw;
   }
@@ -208,7 +204,7 @@ void Log::rewrite_tail(std::uint64_t proven, const std::function<void()>& copy) 
     newest_->file->sync();
     disk_.rename(kNewEndName, name);
   } catch (...) {
-    drop_new_end();
+    disk_.try_to_remove(kNewEndName);
     if (needs_seal) cut_back(*old, end);
     throw;
   }
@@ -218,13 +214,6 @@ void Log::rewrite_tail(std::uint64_t proven, const std::function<void()>& copy) 
   syncs_.begin(newest_, position(), next_sequence_);
   note_synced();
   release_sealed();
-}
-
-void Log::drop_new_end() noexcept {
-  try {
-    disk_.remove_if_there(kNewEndName);
-  } catch (const std::exception&) {  // the next opening does it
-  }
 }
 
 // A loss of power in the middle may tear it, and old bytes too, if sectors are not written whole.

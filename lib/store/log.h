@@ -118,7 +118,6 @@ class Log {
   void look_for_room(std::uint64_t bytes, AppendPriority what);
   [[nodiscard]] std::uint64_t kept_by(AppendPriority what, const Disk::Room& room) const;
   void set_file_limit();
-  void drop_new_end() noexcept;
   void create(std::uint64_t number, std::uint64_t bytes,
               AppendPriority what);  // with room for such a record
   // The file `name` with header and list, not synced, of at least `least`. `bytes`: as above.

@@ -69,10 +69,7 @@ struct HashedKey {
   std::uint64_t hash = 0;
 };
 // Of a Record or a Change.
-template <typename Source>
-HashedKey hashed_key(const Source& from) {
-  return {space_of(from.kind), from.key, from.hash};
-}
+HashedKey hashed_key(const auto& from) { return {space_of(from.kind), from.key, from.hash}; }
 
 // Fetches a record's beginning from memory. Inlined: g++ drops calls of what only prefetches.
 NESTLINE_INLINE void prefetch_record(const std::byte* at) noexcept {

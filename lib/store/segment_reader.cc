@@ -29,9 +29,8 @@ std::string_view key_in(std::span<const std::byte> bytes, const RecordHeader& he
 
 // Calls with(offset, bytes) for each multiple of 8 from `begin` to `end`, until it returns true;
 // whether it did. `bytes`: the file's from there on, at least `ahead` unless it ends before.
-template <typename With>
 bool search_file(const DiskFile& file, std::uint64_t begin, std::uint64_t end, std::size_t ahead,
-                 With&& with) {
+                 auto&& with) {
   std::vector<std::byte> window(std::min<std::uint64_t>(kWindow, end - std::min(begin, end)) +
                                 ahead);
   while (begin < end) {

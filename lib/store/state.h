@@ -112,8 +112,7 @@ struct Store::State {
   void sync_ahead();
   void prefault();
   // Changes what the threads wait for, and wakes them.
-  template <typename Change>
-  void wake(Change&& change) {
+  void wake(auto&& change) {
     {
       const std::lock_guard lock(waking_);
       change();

@@ -1,11 +1,10 @@
-"""Tests the manual pages and the completion that the build made from the help of the command.
+"""Tests the manual pages that the build made from the help of the command, and the completion.
 
-What the help has is read here in another way than by the generator: by patterns over the whole
-text. The completion for bash runs in bash, that for zsh in a terminal with zsh in it, if zsh is
-installed.
+What the help has is read here in another way than there: by patterns over the whole text. The
+completion for bash runs in bash, that for zsh in a terminal with zsh in it, if zsh is installed.
 
-tests/packaging/CMakeLists.txt sets PROGRAM, MANUAL (the folder of the made files) and SOURCE (that
-of the generator) in the environment.
+tests/packaging/CMakeLists.txt sets PROGRAM, MANUAL (the folder of the made pages) and SOURCE (that
+of the generator and the completion) in the environment.
 """
 
 import os
@@ -20,9 +19,13 @@ import tempfile
 import unittest
 
 MANUAL = pathlib.Path(os.environ["MANUAL"])
-sys.path.insert(0, os.environ["SOURCE"])
+SOURCE = pathlib.Path(os.environ["SOURCE"]).resolve()
+sys.path.insert(0, str(SOURCE))
+# The completion asks the nestline that is found first.
+PROGRAMS = pathlib.Path(os.environ["PROGRAM"]).resolve().parent
+os.environ["PATH"] = f"{PROGRAMS}:{os.environ['PATH']}"
+os.environ["HOME"] = str(PROGRAMS)
 
-import completion  # noqa: E402
 import help_tree  # noqa: E402
 import man_page  # noqa: E402
 
@@ -147,7 +150,7 @@ def bash_offers(folder, *words):
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
     done = subprocess.run(
-        ["bash", "-c", script, MANUAL / "bash/nestline", *words],
+        ["bash", "-c", script, SOURCE / "nestline.bash", *words],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -199,14 +202,35 @@ class CompletionTest(unittest.TestCase):
             with self.subTest(words=words):
                 self.assertEqual(bash_offers(self.folder, "nestline", *words), (offered, ""))
 
-    def test_the_functions_for_zsh_are_called_as_they_are_named(self):
-        text = (MANUAL / "zsh/_nestline").read_text()
-        made = set(re.findall(r"^(_nestline\w*)\(\) \{", text, re.MULTILINE))
-        self.assertEqual(made, {"_".join(["_nestline", *words]) for words in COMMANDS})
+    def test_bash_asks_the_command_that_is_typed(self):
+        for command in (str(PROGRAMS / "nestline"), "~/nestline"):
+            with self.subTest(command=command):
+                self.assertEqual(bash_offers(self.folder, command, "sto"), ({"store"}, ""))
+        self.assertEqual(bash_offers(self.folder, "not-there", "sto"), (set(), ""))
 
+    @unittest.skipUnless(shutil.which("zsh"), "there is no zsh")
+    def test_zsh_knows_all_commands_and_options(self):
+        # The functions of zsh that take what ours have read are replaced by one that prints it.
+        script = (
+            '_arguments() print -rl -- "$@"; _describe() print -rl -- $commands; words=(true); '
+            'source "$0"; state=command; _nestline_command "$@" || true'
+        )
+        for words, text in COMMANDS.items():
+            done = subprocess.run(
+                ["zsh", "-f", "-c", script, SOURCE / "_nestline", "nestline", *words],
+                capture_output=True,
+                text=True,
+                check=True,
+            )
+            with self.subTest(command=words):
+                names = re.findall(r"^(?:\*|\([^)]*\))(-[^[]+)\[", done.stdout, re.MULTILINE)
+                self.assertEqual((set(names), done.stderr), (options_in(text), ""))
+                if words[:1] == ("cluster",) and words[1:]:
+                    server = r"\n\*--server\[A server\\: HOST\\:PORT, HOST, \[IPV6\\\]\\:PORT, .*\]:SERVER:\(\)\n"
+                    self.assertRegex(done.stdout, server)
+
+    @unittest.skipUnless(shutil.which("zsh"), "there is no zsh")
     def test_zsh_offers_what_the_help_has(self):
-        if not shutil.which("zsh"):
-            self.skipTest("there is no zsh")
         with ZshTerminal(self.folder) as zsh:
             for line, offered in [
                 ("nestline ver", "nestline verify "),
@@ -220,16 +244,12 @@ class CompletionTest(unittest.TestCase):
                 with self.subTest(line=line):
                     self.assertEqual(zsh.complete(line), offered)
 
-    def test_special_characters_are_quoted_for_zsh(self):
-        self.assertEqual(completion.zsh_text("a:[b]"), r"a\:[b\]")
-        self.assertEqual(completion.quoted("it's"), "'it'\\''s'")
-
 
 class ZshTerminal:
     """A zsh in a terminal. A key of its own prints the line as it stands between two marks."""
 
     SETUP = (
-        "PROMPT=; unsetopt zle_bracketed_paste prompt_cr prompt_sp; fpath=({manual} $fpath); "
+        "PROMPT=; unsetopt zle_bracketed_paste prompt_cr prompt_sp; fpath=({source} $fpath); "
         "autoload -U compinit; compinit -u -D; setopt no_auto_menu no_list_beep; "
         "show() {{ print -r -- \"<<$BUFFER>>\"; BUFFER=; }}; zle -N show; bindkey '^Y' show; "
         "bindkey '^I' expand-or-complete; print ready-$((1 + 1))\n"
@@ -244,7 +264,7 @@ class ZshTerminal:
             os.chdir(self.folder)
             os.environ["TERM"] = "dumb"
             os.execvp("zsh", ["zsh", "-f", "-i"])
-        os.write(self.terminal, self.SETUP.format(manual=MANUAL / "zsh").encode())
+        os.write(self.terminal, self.SETUP.format(source=SOURCE).encode())
         self.read_until(r"ready-2")
         return self
 

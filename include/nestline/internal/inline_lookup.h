@@ -74,8 +74,7 @@ NESTLINE_INLINE bool contains_here_beside(const BlocksView* view, std::uint64_t 
 // Calls look with the slots of the layout, or library() where it has no lookups here. The width of
 // a filter stays the same, so the branches are predicted: two instructions for the first width. The
 // empty statement keeps compilers from making a jump through a table of them.
-template <class Look, class Library>
-NESTLINE_INLINE bool inline_lookup(int layout, Look&& look, Library&& library) {
+NESTLINE_INLINE bool inline_lookup(int layout, auto&& look, auto&& library) {
   if (layout == 8) return look(FilterSlots<8>());
   asm("" : "+r"(layout));
   if (layout == 9) return look(FilterSlots<9>());

@@ -22,8 +22,8 @@ class OwnedState {
   OwnedState() noexcept = default;
   explicit OwnedState(State* state) noexcept : state_(state) {}
   OwnedState(std::nullptr_t) noexcept {}  // NOLINT: as unique_ptr converts
-  template <OwnerOf<State> Owner>
-  OwnedState(Owner&& owner) noexcept : state_(owner.release()) {}  // NOLINT: as unique_ptr converts
+  OwnedState(OwnerOf<State> auto&& owner) noexcept
+      : state_(owner.release()) {}  // NOLINT: as unique_ptr converts
   OwnedState(OwnedState&& other) noexcept : state_(other.release()) {}
   OwnedState& operator=(OwnedState other) noexcept {
     std::swap(state_, other.state_);

@@ -53,11 +53,11 @@ void require_positions(std::size_t keys) {
 
 // `positions` may be the memory of the selection itself: each position is written to the element
 // that it comes from or to one before it, and elements are read in order.
-template <class AnyFilter>
-std::size_t select_strings(const AnyFilter& one, const Keys& keys,
+std::size_t select_strings(const auto& one, const Keys& keys,
                            std::span<const std::uint32_t> selection, std::uint32_t* positions) {
   std::size_t total = 0;
-  keys.for_each_chosen(selection, [&](std::size_t first, const KeySpan& part) {
+  const auto position = [&](std::size_t i) { return selection[i]; };
+  keys.gather(selection.size(), position, [&](std::size_t first, const KeySpan& part) {
     std::array<std::uint32_t, kPart> hits;
     const std::size_t found = one.select(part, std::span(hits.data(), part.size()));
     for (std::size_t i = 0; i < found; ++i) positions[total++] = selection[first + hits[i]];

@@ -39,8 +39,7 @@ Result guarded(const char** error, Result failed, Work&& work) noexcept {
   }
 }
 
-template <typename Work>
-bool done(const char** error, Work&& work) noexcept {
+bool done(const char** error, auto&& work) noexcept {
   return guarded(error, false, [&] {
     work();
     return true;
@@ -49,8 +48,7 @@ bool done(const char** error, Work&& work) noexcept {
 
 // For work that shows things to the caller's function, and throws Stop when it wants no more.
 struct Stop {};
-template <typename Work>
-bool visited(const char** error, Work&& work) noexcept {
+bool visited(const char** error, auto&& work) noexcept {
   return guarded(error, false, [&] {
     try {
       work();

@@ -12,15 +12,9 @@ namespace nestline { inline namespace v0_3 { namespace c { namespace {
 static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 5 * 8 + 2 * sizeof(int),
               "no padding: a member of a later version must not lie in what is there today");
 
-constexpr bool same(nestline_copies ours, Copies theirs) {
-  return static_cast<int>(ours) == static_cast<int>(theirs);
-}
 static_assert(same(NESTLINE_MERGE_ALL, Copies::all) && same(NESTLINE_MERGE_MOST, Copies::most) &&
               same(NESTLINE_MERGE_THAT_FIT, Copies::that_fit));
 
-constexpr bool same(nestline_outcome ours, Outcome theirs) {
-  return static_cast<int>(ours) == static_cast<int>(theirs);
-}
 static_assert(same(NESTLINE_STORED, Outcome::stored) && same(NESTLINE_PRESENT, Outcome::present) &&
               same(NESTLINE_FULL, Outcome::full) &&
               same(NESTLINE_TOO_MANY_COPIES, Outcome::too_many_copies));
@@ -37,8 +31,7 @@ Options options_of(const nestline_options* given) {
 }
 
 // Shows visit() what can be saved: a mapped filter's copy.
-template <typename Visit>
-void content(const nestline_filter* filter, Visit&& visit) {
+void content(const nestline_filter* filter, auto&& visit) {
   with(filter, [&](const auto& one) {
     if constexpr (std::is_same_v<decltype(one), const MappedFilter&>) {
       visit(one.snapshot());

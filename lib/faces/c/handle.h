@@ -29,6 +29,11 @@ struct nestline_maplet {
 
 namespace nestline { inline namespace v0_3 { namespace c {
 
+// Whether a name of C's has the number of one of C++.
+constexpr bool same(auto ours, auto theirs) {
+  return static_cast<int>(ours) == static_cast<int>(theirs);
+}
+
 // nestline_outcome_of tells why a key or a pair found no place by the address of the sentence.
 inline constexpr char kFull[] = "the filter is full: no room can be made for the key";
 inline constexpr char kCopies[] = "the filter has as many copies of the key as it can hold";
@@ -169,9 +174,9 @@ inline std::string_view bytes_key(const void* key, std::size_t size) {
 }
 
 inline Verify verify_of(nestline_verify_mode verify) {
-  static_assert(static_cast<int>(Verify::none) == NESTLINE_VERIFY_NONE &&
-                static_cast<int>(Verify::lazily) == NESTLINE_VERIFY_LAZILY &&
-                static_cast<int>(Verify::all) == NESTLINE_VERIFY_ALL);
+  static_assert(same(NESTLINE_VERIFY_NONE, Verify::none) &&
+                same(NESTLINE_VERIFY_LAZILY, Verify::lazily) &&
+                same(NESTLINE_VERIFY_ALL, Verify::all));
   require(verify == NESTLINE_VERIFY_NONE || verify == NESTLINE_VERIFY_LAZILY ||
               verify == NESTLINE_VERIFY_ALL,
           "verify is none of NESTLINE_VERIFY_NONE, NESTLINE_VERIFY_LAZILY, NESTLINE_VERIFY_ALL");
@@ -212,8 +217,7 @@ inline char* require_memory(char* copy) {
   return copy;
 }
 
-template <typename Make>
-void* hand_out_bytes(std::size_t* size, const char** error, Make&& make) {
+void* hand_out_bytes(std::size_t* size, const char** error, auto&& make) {
   return guarded<void*>(error, nullptr, [&] {
     require(size != nullptr, "the pointer to the size is NULL");
     std::string bytes;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <new>
 #include <span>
@@ -78,26 +79,24 @@ class Keys {
 
   // Calls visit(first, strings) for parts of the bytes in order, `first` being the position of
   // strings[0]; a part has kPart keys or is the last one.
-  template <typename Visit>
-  void for_each_strings(Visit&& visit) const {
-    gather(
-        size(), [](std::size_t i) { return i; }, visit);
+  void for_each_strings(auto&& visit) const { gather(size(), std::identity(), visit); }
+  // The same for the keys at the positions position(0) to position(count - 1); `first` is what
+  // position() is given for strings[0].
+  void gather(std::size_t count, const auto& position, auto&& visit) const {
+    std::array<std::string_view, kPart> strings;
+    for (std::size_t first = 0; first < count; first += kPart) {
+      const std::size_t part = std::min(kPart, count - first);
+      for (std::size_t i = 0; i < part; ++i) strings[i] = string(position(first + i));
+      visit(first, std::span<const std::string_view>(strings.data(), part));
+    }
   }
-  // The same for the keys at the positions in `selection`; `first` is an index of `selection`.
-  template <typename Visit>
-  void for_each_chosen(std::span<const std::uint32_t> selection, Visit&& visit) const {
-    gather(
-        selection.size(), [&](std::size_t i) { return selection[i]; }, visit);
-  }
-  template <typename Visit>
-  void for_each_part(Visit&& visit) const {
+  void for_each_part(auto&& visit) const {
     if (!are_bytes()) return visit(std::size_t{0}, words());
     for_each_strings([&](std::size_t first, const KeySpan& strings) { visit(first, strings); });
   }
 
   // Returns visit(keys) for all keys, checked. std::bad_alloc without memory for the strings.
-  template <typename Visit>
-  auto with_all(Visit&& visit) const {
+  auto with_all(auto&& visit) const {
     if (!are_bytes()) return visit(words());
     // Fewer bytes than this may fail too; sanitizers end the process where more are requested.
     if (size() > kMaxMemory / sizeof(std::string_view)) throw std::bad_alloc();
@@ -130,16 +129,6 @@ class Keys {
             "an offset of a key is behind the end of the buffer");
     return std::string_view(static_cast<const char*>(given_.keys), given_.buffer_bytes)
         .substr(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
-  }
-
-  template <typename Position, typename Visit>
-  void gather(std::size_t count, const Position& position, Visit& visit) const {
-    std::array<std::string_view, kPart> strings;
-    for (std::size_t first = 0; first < count; first += kPart) {
-      const std::size_t part = std::min(kPart, count - first);
-      for (std::size_t i = 0; i < part; ++i) strings[i] = string(position(first + i));
-      visit(first, std::span<const std::string_view>(strings.data(), part));
-    }
   }
 
   nestline_keys given_;

@@ -25,16 +25,14 @@ MapletOptions options_of(const nestline_maplet_options* given) {
   return {.capacity = given->capacity, .max_capacity = given->max_capacity, .seed = given->seed};
 }
 
-template <typename MakeKey>
-bool insert(nestline_maplet* maplet, MakeKey&& key, std::uint64_t value, const char** error) {
+bool insert(nestline_maplet* maplet, auto&& key, std::uint64_t value, const char** error) {
   return guarded(error, false, [&] {
     const Outcome outcome = only<Maplet>(maplet).insert(key(), checked(value)).outcome;
     return is_stored(outcome, kMapletFull, kMapletCopies, error);
   });
 }
 
-template <typename MakeKey>
-std::uint64_t find(const nestline_maplet* maplet, MakeKey&& key, std::uint64_t* values,
+std::uint64_t find(const nestline_maplet* maplet, auto&& key, std::uint64_t* values,
                    const char** error) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
     return with(maplet, [&](const auto& one) -> std::uint64_t {
@@ -45,24 +43,19 @@ std::uint64_t find(const nestline_maplet* maplet, MakeKey&& key, std::uint64_t* 
   });
 }
 
-template <typename MakeKey>
-bool replace(nestline_maplet* maplet, MakeKey&& key, std::uint64_t old_value,
-             std::uint64_t new_value, const char** error) {
+bool replace(nestline_maplet* maplet, auto&& key, std::uint64_t old_value, std::uint64_t new_value,
+             const char** error) {
   return guarded(error, false, [&] {
     return only<Maplet>(maplet).replace(key(), checked(old_value), checked(new_value));
   });
 }
 
-template <typename MakeKey>
-bool erase(nestline_maplet* maplet, MakeKey&& key, std::uint64_t value, const char** error) {
+bool erase(nestline_maplet* maplet, auto&& key, std::uint64_t value, const char** error) {
   return guarded(error, false, [&] { return only<Maplet>(maplet).erase(key(), checked(value)); });
 }
 
 // Shows visit() the maplet, which save copies itself.
-template <typename Visit>
-void content(const nestline_maplet* maplet, Visit&& visit) {
-  visit(only<Maplet>(maplet));
-}
+void content(const nestline_maplet* maplet, auto&& visit) { visit(only<Maplet>(maplet)); }
 
 }  // namespace
 }}}  // namespace nestline::c

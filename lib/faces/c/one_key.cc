@@ -12,54 +12,46 @@ bool change(nestline_filter* filter, const char** error, Change&& make) {
   });
 }
 
-template <typename MakeKey>
-bool insert(nestline_filter* filter, MakeKey&& key, const char** error) {
+bool insert(nestline_filter* filter, auto&& key, const char** error) {
   return change<ConcurrentFilter, ExpiringFilter>(filter, error,
                                                   [&](auto& one) { return one.insert(key()); });
 }
 
-template <typename MakeKey>
-bool insert_for(nestline_filter* filter, MakeKey&& key, unsigned life, const char** error) {
+bool insert_for(nestline_filter* filter, auto&& key, unsigned life, const char** error) {
   return change<ExpiringFilter>(filter, error, [&](auto& one) { return one.insert(key(), life); });
 }
 
-template <typename MakeKey>
-bool insert_unique(nestline_filter* filter, MakeKey&& key, const char** error) {
+bool insert_unique(nestline_filter* filter, auto&& key, const char** error) {
   return change<ConcurrentFilter>(filter, error,
                                   [&](auto& one) { return one.insert_unique(key()); });
 }
 
-template <typename MakeKey>
-bool may_contain(const nestline_filter* filter, MakeKey&& key, const char** error) {
+bool may_contain(const nestline_filter* filter, auto&& key, const char** error) {
   return guarded(error, true, [&] {
     return with(filter, [&](const auto& one) { return one.may_contain(key()); });
   });
 }
 
-template <typename MakeKey>
-std::uint64_t prepare(const nestline_filter* filter, MakeKey&& key, const char** error) {
+std::uint64_t prepare(const nestline_filter* filter, auto&& key, const char** error) {
   return guarded<std::uint64_t>(error, 0, [&] {
     return with(filter, [&](const auto& one) { return one.prepare(key()).value; });
   });
 }
 
-template <typename MakeKey>
-std::uint64_t count(const nestline_filter* filter, MakeKey&& key, const char** error) {
+std::uint64_t count(const nestline_filter* filter, auto&& key, const char** error) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
     return with<ConcurrentFilter, MappedFilter>(filter,
                                                 [&](const auto& one) { return one.count(key()); });
   });
 }
 
-template <typename MakeKey>
-std::uint64_t remaining_ticks(const nestline_filter* filter, MakeKey&& key, const char** error) {
+std::uint64_t remaining_ticks(const nestline_filter* filter, auto&& key, const char** error) {
   return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
     return only<ExpiringFilter>(filter).remaining_ticks(key());
   });
 }
 
-template <typename MakeKey>
-bool erase(nestline_filter* filter, MakeKey&& key, const char** error) {
+bool erase(nestline_filter* filter, auto&& key, const char** error) {
   return guarded(error, false, [&] { return only<ConcurrentFilter>(filter).erase(key()); });
 }
 

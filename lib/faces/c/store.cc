@@ -25,21 +25,14 @@ static_assert(sizeof(nestline_store_options) == sizeof(std::size_t) + 3 * 8 + 6 
                   sizeof(nestline_store_report) == sizeof(std::size_t) + 6 * 8,
               "no padding: a member of a later version must not lie in what is there today");
 
-constexpr bool same(nestline_sync ours, Sync theirs) {
-  return static_cast<int>(ours) == static_cast<int>(theirs);
-}
 static_assert(same(NESTLINE_SYNC_NEVER, Sync::never) &&
               same(NESTLINE_SYNC_INTERVAL, Sync::interval) && same(NESTLINE_SYNC_EACH, Sync::each));
 
-Store& store_of(nestline_store* store) {
+auto& store_of(auto* store) {
   require(store != nullptr, "the store is NULL");
   return store->store;
 }
-const Store& store_of(const nestline_store* store) {
-  require(store != nullptr, "the store is NULL");
-  return store->store;
-}
-Store::Batch& batch_of(nestline_store_batch* batch) {
+auto& batch_of(auto* batch) {
   require(batch != nullptr, "the batch is NULL");
   return batch->batch;
 }
@@ -197,8 +190,7 @@ bool nestline_store_write(nestline_store* store, const nestline_store_batch* bat
                           const char** error) {
   return done(error, [&] {
     Store& one = store_of(store);
-    require(batch != nullptr, "the batch is NULL");
-    one.write(batch->batch);
+    one.write(batch_of(batch));
   });
 }
 

@@ -52,8 +52,7 @@ struct Rows {
   [[nodiscard]] idx_t count() const { return duckdb_data_chunk_get_size(chunk); }
   [[nodiscard]] auto state(idx_t row) const { return states[has_one_state ? 0 : row]; }
   // Calls visit(first, end, state) for each longest run of rows of one group.
-  template <typename Visit>
-  void for_each_group(idx_t from, idx_t to, Visit&& visit) const {
+  void for_each_group(idx_t from, idx_t to, auto&& visit) const {
     for (idx_t first = from, end = from; first < to; first = end) {
       while (end < to && state(end) == state(first)) ++end;
       visit(first, end, state(first));

@@ -28,11 +28,15 @@ void set_nulls(Output output, idx_t count, const Columns&... columns) {
   }
 }
 
-// Sets a member of a STRUCT.
-template <typename T>
-void set_member(Output output, idx_t number, idx_t row, T figure) {
-  static_cast<T*>(duckdb_vector_get_data(duckdb_struct_vector_get_child(output, number)))[row] =
-      figure;
+// Sets the members of a STRUCT.
+template <typename... Figures>
+void set_members(Output output, idx_t row, Figures... figures) {
+  const auto set = [&]<typename T>(idx_t number, T figure) {
+    static_cast<T*>(duckdb_vector_get_data(duckdb_struct_vector_get_child(output, number)))[row] =
+        figure;
+  };
+  idx_t number = 0;
+  (set(number++, figures), ...);
 }
 
 // What is asked of (filter, key), a byte for each row.
@@ -80,11 +84,8 @@ constexpr std::array kFigures{"keys", "capacity", "bits", "rate", "bytes"};
 void describe(duckdb_function_info info, duckdb_data_chunk input, Output output) {
   for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& value) {
     const auto [filter, bytes, _] = opened(bytes_of(value));
-    set_member(output, 0, row, std::uint64_t{filter->size()});
-    set_member(output, 1, row, std::uint64_t{filter->capacity()});
-    set_member(output, 2, row, std::int32_t{filter->bits()});
-    set_member(output, 3, row, filter->expected_fpr());
-    set_member(output, 4, row, bytes);
+    set_members(output, row, filter->size(), filter->capacity(), std::int32_t{filter->bits()},
+                filter->expected_fpr(), bytes);
   });
   // DuckDB asks a member without asking the STRUCT.
   for (idx_t number = 0; number < kFigures.size(); ++number) {
@@ -123,10 +124,7 @@ void limit(duckdb_function_info info, duckdb_data_chunk input, Output output) no
       set(most.bytes, bytes);
       filters().limit(most);
       const auto [_, open] = filters().state();
-      set_member(output, 0, row, most.filters);
-      set_member(output, 1, row, most.bytes);
-      set_member(output, 2, row, open.filters);
-      set_member(output, 3, row, open.bytes);
+      set_members(output, row, most.filters, most.bytes, open.filters, open.bytes);
     }
   });
 }
@@ -196,10 +194,8 @@ bool add_lookups(duckdb_connection connection) {
   // Files change, and what is open does, so their functions are called anew each time.
   const Function functions[] = {
       {"nestline_may_contain", look_up<kMayContain>, {kFilter, kKey}, boolean.get()},
-      {"nestline_contains",
-       look_up<kMayContain>,
-       {kFilter, kKey},
-       boolean.get()},  // its name in SQLite
+      // Its name in SQLite.
+      {"nestline_contains", look_up<kMayContain>, {kFilter, kKey}, boolean.get()},
       {"nestline_count", look_up<kCount>, {kFilter, kKey}, small.get()},
       {"nestline_open", open_filter, {kFilter}, blob.get(), true},
       {"nestline_info", describe, {kFilter}, figures.get()},

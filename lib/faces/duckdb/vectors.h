@@ -108,8 +108,7 @@ Keys& keys_of(duckdb_data_chunk chunk, idx_t column);
 
 // Calls visit(first, end) for each longest run of rows whose filters are the same and not NULL: the
 // same place in memory, or the same few bytes in the value itself.
-template <typename Visit>
-void for_each_run(const Strings& filters, idx_t count, Visit&& visit) {
+void for_each_run(const Strings& filters, idx_t count, auto&& visit) {
   using Bits = std::array<std::uint64_t, 2>;
   const auto bits = [&](idx_t row) { return std::bit_cast<Bits>(filters[row]); };
   for (idx_t first = 0, end = 0; first < count; first = end) {

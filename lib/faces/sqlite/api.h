@@ -16,8 +16,7 @@ namespace nestline { inline namespace v0_3 { namespace sqlite {
 // Makes the error that is being handled that of the function, after its name, the user data.
 void set_caught_error(sqlite3_context* context) noexcept;
 
-template <typename Work>
-void guarded(sqlite3_context* context, Work&& work) noexcept {
+void guarded(sqlite3_context* context, auto&& work) noexcept {
   try {
     work();
   } catch (...) {

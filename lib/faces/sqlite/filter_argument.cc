@@ -67,8 +67,7 @@ const BlobFilter& StatementFilters::checked(std::span<const std::byte> bytes) {
   return place.emplace(filter);
 }
 
-template <typename Condition>
-const Opened* StatementFilters::newest_if(Condition&& condition) {
+const Opened* StatementFilters::newest_if(auto&& condition) {
   const auto found = std::ranges::find_if(
       opened_, [&](const auto& opened) { return opened != nullptr && condition(*opened); });
   if (found == opened_.end()) return nullptr;

@@ -70,8 +70,7 @@ class StatementFilters {
  private:
   std::array<std::optional<BlobFilter>, 8> checked_;
   // Makes the first filter that has all this the newest; null if none has.
-  template <typename Condition>
-  const Opened* newest_if(Condition&& condition);
+  const Opened* newest_if(auto&& condition);
   const Opened& keep(Opened opened);
   std::size_t next_checked_ = 0;                                  // is replaced next
   std::array<std::unique_ptr<const Opened>, kMaxOpened> opened_;  // the newest first
@@ -92,8 +91,7 @@ StatementFilters* statement_filters(sqlite3_context* context);  // null if SQLit
 const Opened* opened_of(sqlite3_context* context, sqlite3_value* value);
 
 // Returns work(filter) (may_contain, count). Throws Refusal, FormatError, std::bad_alloc.
-template <typename Work>
-auto with_filter(sqlite3_context* context, sqlite3_value* value, Work&& work) {
+auto with_filter(sqlite3_context* context, sqlite3_value* value, auto&& work) {
   if (const Opened* const opened = opened_of(context, value)) {
     const auto answer = std::visit(work, opened->filter);
     // Damage of a file makes answers true, so an answer that is not needs no look.

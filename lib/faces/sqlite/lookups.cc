@@ -14,8 +14,7 @@ namespace nestline { inline namespace v0_3 { namespace sqlite {
 namespace {
 
 // The same names and values as `nestline info --json` prints.
-template <class AnyFilter>
-std::string json_text(const AnyFilter& filter, std::uint64_t bytes) {
+std::string json_text(const auto& filter, std::uint64_t bytes) {
   std::string text;
   const auto add = [&text](const char* name, auto number) {
     char digits[32];  // enough for the shortest form of every double
@@ -45,8 +44,7 @@ std::string json_text(const AnyFilter& filter, std::uint64_t bytes) {
 }
 
 // The answer is lookup(filter, key); NULL if one of them is.
-template <typename Lookup>
-void look_up(sqlite3_context* context, sqlite3_value** arguments, Lookup&& lookup) noexcept {
+void look_up(sqlite3_context* context, sqlite3_value** arguments, auto&& lookup) noexcept {
   guarded(context, [&] {
     if (is_null(arguments[0]) || is_null(arguments[1])) return;
     const auto answer = with_filter(context, arguments[0], [&](const auto& filter) {

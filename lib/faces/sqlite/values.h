@@ -48,8 +48,7 @@ inline std::optional<std::int64_t> whole_number(sqlite3_value* value) {
 }
 
 // Returns work(Key) for a value that is not NULL. Throws std::bad_alloc.
-template <typename Work>
-auto with_key(sqlite3_value* value, Work&& work) {
+auto with_key(sqlite3_value* value, auto&& work) {
   if (const auto whole = whole_number(value)) return work(Key(*whole));
   if (sqlite3_value_type(value) != SQLITE_FLOAT) return work(Key(bytes_of(value)));
   std::array<std::byte, sizeof(double)> bytes{};

@@ -171,9 +171,9 @@ Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind ki
     return read_filter(MemorySource("bytes", *bytes), memory, kind);
   }
   ByteSource give;
-  if (auto* const* stream = std::get_if<std::istream*>(&from.from())) {
-    require_good(**stream);
-    give = [stream](std::span<std::byte> to) { return read_some(**stream, to); };
+  if (const auto* stream = std::get_if<std::reference_wrapper<std::istream>>(&from.from())) {
+    require_good(*stream);
+    give = [stream](std::span<std::byte> to) { return read_some(*stream, to); };
   }
   StreamSource source(give ? give : std::get<ByteSource>(from.from()));
   return read_filter(source, memory, kind);
@@ -184,7 +184,7 @@ void write_to(const Output& to, const std::function<void(const ByteSink&)>& prod
     return replace_file(*path, produce);
   }
   if (const auto* sink = std::get_if<ByteSink>(&to.to())) return produce(*sink);
-  std::ostream& stream = *std::get<std::ostream*>(to.to());
+  std::ostream& stream = std::get<std::reference_wrapper<std::ostream>>(to.to());
   require_good(stream);
   produce([&](std::span<const std::byte> bytes) {
     stream.write(reinterpret_cast<const char*>(bytes.data()),

@@ -7,76 +7,49 @@ the description are further in. A text that looks different ends the build with 
 it.
 """
 
-import dataclasses
+import collections
 import re
 import subprocess
 
 # The longest line of free text.
 COLUMNS = 92
-SECTIONS = ("Positionals", "Options", "Subcommands")
-# Words of CLI11 after the name of an entry.
-REMARKS = re.compile(r" (REQUIRED|\.\.\.|(Excludes|Needs): \S+( --?[\w-]+)*)")
+SECTION = re.compile(r"^(Positionals|Options|Subcommands):\n((?:  .*\n)+)\n?", re.MULTILINE)
+ENTRY = re.compile(r"^  (\S+(?: \S+)*)((?:  .*)?(?:\n {3,}.*)*)\n", re.MULTILINE)
+# The name of an entry, what the help calls its value, and the remarks of CLI11.
+HEAD = re.compile(
+    r"(\S+)(?: (?!\.\.\.|REQUIRED|Excludes:)(\S+))?( \.\.\.)?( REQUIRED)?(?: Excludes: (.*))?"
+)
 
+# One option, argument or subcommand: its names (["-h", "--help"], ["INPUT"]), what the help calls the
+# value of an option (nothing: it has none), whether it may be given several times and must be given,
+# the options that cannot be given too, and the description.
+Entry = collections.namedtuple("Entry", "names value repeated required excludes description")
 
-@dataclasses.dataclass
-class Entry:
-    """One option, argument or subcommand."""
-
-    names: list  # ["-h", "--help"], ["INPUT"]
-    value: str  # how the help calls the value of an option; empty: it has none
-    description: str
-    required: bool = False
-    repeated: bool = False
-    excludes: str = ""
-
-
-@dataclasses.dataclass
-class Command:
-    """One command with everything that its help says."""
-
-    words: list  # ["nestline", "store", "put"]
-    description: str
-    usage: str  # without the words
-    arguments: list
-    options: list
-    subcommands: list  # of Command
-    notes: list  # paragraphs; a paragraph is a list of lines
+# One command with everything that its help says: its words (["nestline", "store", "put"]), the usage
+# without the words, entries, Commands below it, and notes: paragraphs, which are lists of lines.
+Command = collections.namedtuple(
+    "Command", "words description usage arguments options subcommands notes"
+)
 
 
 class HelpError(Exception):
     """The help is not of the form that this program reads."""
 
 
-def entry_of(head, description):
-    """The Entry of a name as the help has it, such as "--fpr P Excludes: --bits"."""
-    excludes = re.search(r" Excludes: (.*)$", head)
-    name = REMARKS.sub("", head)
-    words = name.split(" ")
-    if len(words) > 2 or not words[0]:
-        raise HelpError(f"cannot read the entry: {head}")
-    return Entry(
-        names=words[0].split(","),
-        value=words[1] if len(words) == 2 else "",
-        description=description,
-        required=" REQUIRED" in head,
-        repeated=" ..." in head,
-        excludes=excludes.group(1) if excludes else "",
-    )
-
-
-def entries_of(lines):
+def entries_of(section):
     """The entries of a section."""
+    if rest := ENTRY.sub("", section):
+        raise HelpError(f"a description without a name: {rest}")
     found = []
-    for line in lines:
-        inner = line[2:]
-        if not inner.startswith(" "):
-            head, _, description = inner.partition("  ")
-            found.append((head, [description.strip()]))
-        elif found:
-            found[-1][1].append(inner.strip())
-        else:
-            raise HelpError(f"a description without a name: {line}")
-    return [entry_of(head, " ".join(part for part in parts if part)) for head, parts in found]
+    for head, description in ENTRY.findall(section):
+        if not (parts := HEAD.fullmatch(head)):
+            raise HelpError(f"cannot read the entry: {head}")
+        names, value, repeated, required, excludes = parts.groups("")
+        description = " ".join(description.split())
+        found.append(
+            Entry(names.split(","), value, bool(repeated), bool(required), excludes, description)
+        )
+    return found
 
 
 def notes_of(lines):
@@ -95,35 +68,20 @@ def notes_of(lines):
 
 def parse(words, text):
     """The Command of a help text, with entries in place of its subcommands."""
-    lines = text.rstrip("\n").split("\n")
-    usages = [number for number, line in enumerate(lines) if line.startswith("Usage: ")]
-    if len(usages) != 1:
-        raise HelpError(
-            f"the help of {' '.join(words)} has {len(usages)} lines with Usage:\n{text}"
-        )
-    usage = lines[usages[0]].removeprefix("Usage: ")
-    if not usage.startswith(" ".join(words)):
-        raise HelpError(f"the help of {' '.join(words)} is about another command: {usage}")
-    sections = {name: [] for name in SECTIONS}
-    rest = usages[0] + 1
-    while rest < len(lines):
-        if not lines[rest]:
-            rest += 1
-        elif (title := lines[rest].removesuffix(":")) in sections and lines[rest].endswith(":"):
-            rest += 1
-            while rest < len(lines) and lines[rest].startswith("  "):
-                sections[title].append(lines[rest])
-                rest += 1
-        else:
-            break
+    name = " ".join(words)
+    description, *after = re.split("^Usage: ", text, flags=re.MULTILINE)
+    if len(after) != 1:
+        raise HelpError(f"the help of {name} has {len(after)} lines with Usage:\n{text}")
+    usage, _, rest = after[0].partition("\n")
+    if not usage.startswith(name):
+        raise HelpError(f"the help of {name} is about another command: {usage}")
+    sections = dict(SECTION.findall(rest))
     return Command(
-        words=words,
-        description=" ".join(lines[: usages[0]]),
-        usage=usage.removeprefix(" ".join(words)).strip(),
-        arguments=entries_of(sections["Positionals"]),
-        options=entries_of(sections["Options"]),
-        subcommands=entries_of(sections["Subcommands"]),
-        notes=notes_of(lines[rest:]),
+        words,
+        " ".join(description.split("\n")).strip(),
+        usage.removeprefix(name).strip(),
+        *(entries_of(sections.get(title, "")) for title in ("Positionals", "Options", "Subcommands")),
+        notes_of(SECTION.sub("", rest).strip("\n").split("\n")),
     )
 
 
@@ -134,12 +92,5 @@ def read(program, words):
     if done.returncode or done.stderr:
         raise HelpError(f"{' '.join(asked)} failed with status {done.returncode}: {done.stderr}")
     command = parse(words, done.stdout)
-    command.subcommands = [read(program, [*words, entry.names[0]]) for entry in command.subcommands]
-    return command
-
-
-def leaves(command):
-    """The command itself, or all commands below it that do something."""
-    if not command.subcommands:
-        return [command]
-    return [leaf for below in command.subcommands for leaf in leaves(below)]
+    below = [read(program, [*words, entry.names[0]]) for entry in command.subcommands]
+    return command._replace(subcommands=below)

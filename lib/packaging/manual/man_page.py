@@ -1,12 +1,23 @@
 """Writes manual pages: one for the command, one for each of its groups, one for each command.
 
+  man_page.py VERSION FOLDER EXAMPLES PROGRAM...
+
+The pages, FOLDER/*.1, say what the help of the program says, so no list of options stands in two
+places, and have the lines of the scripts EXAMPLES/*.sh, which tests run, that are about their
+command. PROGRAM may be several words: an emulator and the command. A failure leaves a message and
+status 1.
+
 A page shows the commands of its level in full, so that one page can be searched for all of them. A
 group has a page of its own, to which the page above it points. A command has one too, under the
 name that a user tries first: nestline-uniq, nestline-store-get. The text and its paragraphs are those of the
 help; lines are filled anew, but for those that are indented.
 """
 
+import pathlib
 import re
+import sys
+
+import help_tree
 
 EXAMPLE = re.compile(r"(?!#)(.*?\bnestline [^#]*?)(?: +# (.*))?")
 
@@ -134,3 +145,19 @@ def page(command, version, examples, parent=None):
     for below in command.subcommands:
         pages.update(page(below, version, examples, parent=command))
     return pages
+
+
+def main():
+    version, folder, examples, *program = sys.argv[1:]
+    try:
+        root = help_tree.read(program, ["nestline"])
+    except help_tree.HelpError as error:
+        sys.exit(f"man_page.py: {error}")
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    pages = page(root, version, examples_in(sorted(pathlib.Path(examples).glob("*.sh"))))
+    for name, text in pages.items():
+        pathlib.Path(folder, name).write_text(text, encoding="ascii")
+
+
+if __name__ == "__main__":
+    main()

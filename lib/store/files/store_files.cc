@@ -56,33 +56,16 @@ constexpr std::size_t kBatchBytes = std::size_t{1} << 22;
 
 std::string_view text_of(const PieceDigest& digest) { return {digest.data(), digest.size()}; }
 
-class Sha256 {
- public:
-  Sha256() : kind_(EVP_MD_fetch(nullptr, "SHA256", nullptr)), context_(EVP_MD_CTX_new()) {
-    if (kind_ == nullptr)
-      throw std::runtime_error("OpenSSL on this machine does not allow SHA-256");
-    if (context_ == nullptr) throw std::bad_alloc();
+PieceDigest sha256(std::string_view bytes) {
+  static EVP_MD* const kind = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  if (kind == nullptr) throw std::runtime_error("OpenSSL on this machine does not allow SHA-256");
+  PieceDigest digest;
+  if (EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()),
+                 nullptr, kind, nullptr) != 1) {
+    throw std::runtime_error("OpenSSL could not compute a SHA-256 digest");
   }
-
-  PieceDigest operator()(std::string_view bytes) {
-    PieceDigest digest;
-    const bool good =
-        EVP_DigestInit_ex2(context_.get(), kind_.get(), nullptr) == 1 &&
-        EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1 &&
-        EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()),
-                           nullptr) == 1;
-    if (!good) throw std::runtime_error("OpenSSL could not compute a SHA-256 digest");
-    return digest;
-  }
-
- private:
-  struct Free {
-    void operator()(EVP_MD* kind) const { EVP_MD_free(kind); }
-    void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-  };
-  std::unique_ptr<EVP_MD, Free> kind_;
-  std::unique_ptr<EVP_MD_CTX, Free> context_;
-};
+  return digest;
+}
 
 class Cutter {
  public:
@@ -141,7 +124,7 @@ class Cutter {
 
 // Reads pieces from `first` on into `bytes`, and returns the position after the last of them.
 std::uint64_t read_pieces(const Store& store, const Manifest& manifest, std::uint64_t first,
-                          Sha256& digest_of, std::string& bytes) {
+                          std::string& bytes) {
   std::vector<PieceDigest> digests;
   std::vector<std::size_t> ends = {0};
   for (std::uint64_t i = first; i < manifest.pieces() && digests.size() < kBatchPieces; ++i) {
@@ -165,7 +148,7 @@ std::uint64_t read_pieces(const Store& store, const Manifest& manifest, std::uin
   });
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (!is_found[i]) manifest.fail(first + i, "is missing");
-    if (!has_length[i] || digest_of({piece(i).data(), piece(i).size()}) != digests[i]) {
+    if (!has_length[i] || sha256({piece(i).data(), piece(i).size()}) != digests[i]) {
       manifest.fail(first + i, "has another content");
     }
   }
@@ -240,11 +223,10 @@ std::uint64_t put_file(Store& store, std::string_view name, const FileSource& so
     throw std::invalid_argument("a piece has 1 to 4294967295 bytes, not " +
                                 std::to_string(pieces.bytes));
   }
-  Sha256 digest;
   Cutter cutter(source, pieces);
   ManifestWriter manifest;
   for (std::string_view piece = cutter.next(); !piece.empty(); piece = cutter.next()) {
-    const PieceDigest key = digest(piece);
+    const PieceDigest key = sha256(piece);
     manifest.add(key, piece.size());
     if (store.insert_unique(text_of(key), piece)) continue;
     bool equal = false;
@@ -259,10 +241,9 @@ bool get_file(const Store& store, std::string_view name, const FileSink& sink) {
   std::string bytes;
   if (!Manifests::get(store, name, bytes)) return false;
   const Manifest manifest(name, bytes);
-  Sha256 digest;
   std::string content;
   for (std::uint64_t at = 0; at < manifest.pieces();) {
-    at = read_pieces(store, manifest, at, digest, content);
+    at = read_pieces(store, manifest, at, content);
     sink(content);
   }
   return true;

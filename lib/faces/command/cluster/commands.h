@@ -3,7 +3,12 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_CLUSTER_COMMANDS_H_
 #define NESTLINE_LIB_FACES_COMMAND_CLUSTER_COMMANDS_H_
 
+#include <concepts>
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/command/io/command.h"
 #include "nestline/cluster.h"
@@ -37,7 +42,17 @@ Option filter_name(InCluster& place);
 Option wait_option(InCluster& place);
 
 /// Adds the options for where the servers are, and turns errors of the library into advice.
-Command in_cluster(InCluster& place, Command command, const char* server_absent = "");
+Command in_cluster(InCluster& place, Command command, const char* server_absent);
+/// The same for a command whose work is run(arguments).
+template <std::derived_from<InCluster> Arguments>
+Command in_cluster(const std::shared_ptr<Arguments>& arguments, const Help& help,
+                   std::vector<Option> options, std::function<void()> check = {},
+                   const char* server_absent = "") {
+  return in_cluster(*arguments,
+                    {help, &arguments->name, std::move(options),
+                     [arguments] { return run(*arguments); }, std::move(check)},
+                    server_absent);
+}
 
 }}}  // namespace nestline::command
 

@@ -16,8 +16,6 @@
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
 
-constexpr const char* kInfoFooter = "Exit status: 0 done, 2 error.";
-
 struct ClusterInfo : InCluster {
   bool json = false;
   bool parts = false;  // --each: a line for each part
@@ -48,7 +46,7 @@ std::string text_of(const ClusterFilter& filter, const ClusterStats& stats,
                     const ClusterInfo& info) {
   const auto percent = [](double rate) { return formatted("%.4g %%", 100 * rate); };
   const auto nodes = nodes_of(stats);
-  std::vector<JsonFields> node_fields, part_fields;
+  Json node_fields = Json::array(), part_fields = Json::array();
   Report report;
   report.json("name", filter.name());
   report.add("items", "keys", stats.size);
@@ -103,12 +101,10 @@ int run(const ClusterInfo& info) {
 
 Command cluster_info_command() {
   const auto info = std::make_shared<ClusterInfo>();
-  return in_cluster(*info, {{"info", "Show what is in it and where", kInfoFooter},
-                            &info->name,
-                            {filter_name(*info),
-                             {"--json", "", "Print one JSON object", &info->json},
-                             {"--each", "", "Also print a line for each part", &info->parts}},
-                            [info] { return run(*info); }});
+  return in_cluster(info, {"info", "Show what is in it and where", ""},
+                    {filter_name(*info),
+                     {"--json", "", "Print one JSON object", &info->json},
+                     {"--each", "", "Also print a line for each part", &info->parts}});
 }
 
 }}}  // namespace nestline::command

@@ -59,9 +59,8 @@ std::span<Result> fitting(std::vector<Result>& room, std::size_t count) {
 }
 
 // A change of one batch; when it fails, the message also states how many lines before were done.
-template <typename Change>
 std::size_t change(const InCluster& place, const LineReader& reader, Keys batch, const char* done,
-                   Change&& make) {
+                   auto&& make) {
   try {
     return make();
   } catch (const ClusterError& error) {
@@ -101,8 +100,7 @@ class Refusals {
   std::uint64_t full_ = 0;
 };
 
-template <typename AnyFilter>
-SelectKeys selection(AnyFilter& filter) {
+SelectKeys selection(auto& filter) {
   return [&filter, flags = std::vector<std::uint8_t>()](Keys keys,
                                                         std::span<std::uint32_t> found) mutable {
     const std::span<std::uint8_t> out = fitting(flags, keys.size());
@@ -172,41 +170,32 @@ void choose_filter(ClusterQuery& query) {
 
 Command add_keys_command() {
   const auto add = std::make_shared<ClusterAdd>();
-  return in_cluster(*add,
-                    {{"add", "Add keys", kAddFooter},
-                     &add->name,
-                     {filter_name(*add),
-                      zero_option(add->inputs.zero_terminated),
-                      input_keys(add->inputs),
-                      {"--unique", "", "Add only keys that do not seem to be there", &add->unique},
-                      wait_option(*add)},
-                     [add] { return run(*add); }});
+  return in_cluster(add, {"add", "Add keys", kAddFooter},
+                    {filter_name(*add),
+                     zero_option(add->inputs.zero_terminated),
+                     input_keys(add->inputs),
+                     {"--unique", "", "Add only keys that do not seem to be there", &add->unique},
+                     wait_option(*add)});
 }
 
 Command query_keys_command() {
   const auto query = std::make_shared<ClusterQuery>();
   return in_cluster(
-      *query,
-      {{"query", "Print the lines that may be in it", kQueryFooter},
-       &query->name,
-       {{"NAME", "", "The name of the logical filter", &query->first_word},
-        zero_option(query->inputs.zero_terminated),
-        input_keys(query->inputs),
-        {"-v", "", "Print the other lines: those that are certainly not in it", &query->invert},
-        {"-c", "", "Print only the number of lines", &query->count_only},
-        {"--file", "FILE", "Ask a file that nestline cluster pull wrote", file_name(query->file)}},
-       [query] { return run(*query); },
-       [query] { choose_filter(*query); }},
-      "; not with --file");
+      query, {"query", "Print the lines that may be in it", kQueryFooter},
+      {{"NAME", "", "The name of the logical filter", &query->first_word},
+       zero_option(query->inputs.zero_terminated),
+       input_keys(query->inputs),
+       {"-v", "", "Print the other lines: those that are certainly not in it", &query->invert},
+       {"-c", "", "Print only the number of lines", &query->count_only},
+       {"--file", "FILE", "Ask a file that nestline cluster pull wrote", file_name(query->file)}},
+      [query] { choose_filter(*query); }, "; not with --file");
 }
 
 Command remove_keys_command() {
   const auto remove = std::make_shared<ClusterRemove>();
-  return in_cluster(*remove, {{"remove", "Remove keys", kRemoveFooter},
-                              &remove->name,
-                              {filter_name(*remove), zero_option(remove->inputs.zero_terminated),
-                               input_keys(remove->inputs), wait_option(*remove)},
-                              [remove] { return run(*remove); }});
+  return in_cluster(remove, {"remove", "Remove keys", kRemoveFooter},
+                    {filter_name(*remove), zero_option(remove->inputs.zero_terminated),
+                     input_keys(remove->inputs), wait_option(*remove)});
 }
 
 }}}  // namespace nestline::command

@@ -18,8 +18,7 @@ constexpr std::uint64_t kMaxKeys = std::uint64_t{1} << 53;
 constexpr std::uint64_t kMaxParts = 16384;
 
 constexpr const char* kCreateFooter =
-    "The parts keep the wanted rate while they grow, until a server has no memory.\n"
-    "Exit status: 0 done, 2 error.";
+    "The parts keep the wanted rate while they grow, until a server has no memory.\n";
 
 constexpr const char* kPushFooter =
     "The filter must exist (nestline cluster create). Its parts are built here, with all cores,\n"
@@ -28,8 +27,7 @@ constexpr const char* kPushFooter =
     "was.\n"
     "What others add during the push may be lost. With --merge, the new keys are added to those\n"
     "that are there. Takes 8 bytes of memory per line, 12 more for the lines of the parts that\n"
-    "are being built, one a core, and the parts.\n"
-    "Exit status: 0 done, 2 error.";
+    "are being built, one a core, and the parts.\n";
 
 constexpr const char* kPullFooter =
     "Each part is a copy of one moment. The file answers nestline cluster query --file, and\n"
@@ -60,6 +58,8 @@ struct ClusterPush : InCluster {
 struct ClusterPull : InCluster {
   std::string output;
 };
+
+struct ClusterDrop : InCluster {};
 
 struct ClusterMerge : InCluster {
   std::string source;
@@ -114,8 +114,8 @@ int run(const ClusterMerge& merge) {
   return kExitYes;
 }
 
-int run(const InCluster& place) {
-  return ClusterFilter::remove(place.servers, place.name) ? kExitYes : kExitNo;
+int run(const ClusterDrop& drop) {
+  return ClusterFilter::remove(drop.servers, drop.name) ? kExitYes : kExitNo;
 }
 
 }  // namespace
@@ -123,77 +123,64 @@ int run(const InCluster& place) {
 Command create_command() {
   const auto create = std::make_shared<ClusterCreate>();
   return in_cluster(
-      *create,
-      {{"create", "Make an empty logical filter", kCreateFooter},
-       &create->name,
-       {filter_name(*create),
-        {"--capacity", "N", "Number of keys it must hold",
-         count(create->options.capacity, 1, kMaxKeys), kRequired},
-        {"--fpr", "P", "Wanted false-positive rate; default: 0.01", rate(create->options.fpr)},
-        {"--bits", "B",
-         "Fingerprint width: 8, 12 or 16; with a --max-capacity as large as --capacity\n"
-         "also 9 or 10",
-         bits(create->options.bits), false, "--fpr"},
-        {"--max-capacity", "N",
-         "As large as --capacity: the parts do not grow, and further keys find no room;\n"
-         "default: they grow until a server has no memory",
-         count(create->options.max_capacity, 1, kMaxKeys)},
-        {"--seed", "S", "Seed of the hash",
-         count(create->options.seed, 1, std::numeric_limits<std::uint64_t>::max())},
-        {"--parts", "P",
-         "Number of parts, each a key on a server; at least four for each server that has\n"
-         "slots; default: 64",
-         count(create->parts, 1, kMaxParts)}},
-       [create] { return run(*create); }});
+      create, {"create", "Make an empty logical filter", kCreateFooter},
+      {filter_name(*create),
+       {"--capacity", "N", "Number of keys it must hold",
+        count(create->options.capacity, 1, kMaxKeys), kRequired},
+       {"--fpr", "P", "Wanted false-positive rate; default: 0.01", rate(create->options.fpr)},
+       {"--bits", "B",
+        "Fingerprint width: 8, 12 or 16; with a --max-capacity as large as --capacity\n"
+        "also 9 or 10",
+        bits(create->options.bits), false, "--fpr"},
+       {"--max-capacity", "N",
+        "As large as --capacity: the parts do not grow, and further keys find no room;\n"
+        "default: they grow until a server has no memory",
+        count(create->options.max_capacity, 1, kMaxKeys)},
+       {"--seed", "S", "Seed of the hash",
+        count(create->options.seed, 1, std::numeric_limits<std::uint64_t>::max())},
+       {"--parts", "P",
+        "Number of parts, each a key on a server; at least four for each server that has\n"
+        "slots; default: 64",
+        count(create->parts, 1, kMaxParts)}});
 }
 
 Command push_command() {
   const auto push = std::make_shared<ClusterPush>();
-  return in_cluster(*push, {{"push", "Build it of keys here and send it", kPushFooter},
-                            &push->name,
-                            {filter_name(*push),
-                             zero_option(push->inputs.zero_terminated),
-                             input_keys(push->inputs),
-                             {"--merge", "", "Add the keys to those that are there", &push->merge},
-                             {"--file", "FILE", "Send what nestline cluster pull wrote, not INPUT",
-                              file_name(push->file)},
-                             wait_option(*push)},
-                            [push] { return run(*push); },
-                            [push] {
-                              if (!push->file.empty() && !push->inputs.files.empty()) {
-                                throw UsageError("give --file or INPUT, not both");
-                              }
-                            }});
+  return in_cluster(push, {"push", "Build it of keys here and send it", kPushFooter},
+                    {filter_name(*push),
+                     zero_option(push->inputs.zero_terminated),
+                     input_keys(push->inputs),
+                     {"--merge", "", "Add the keys to those that are there", &push->merge},
+                     {"--file", "FILE", "Send what nestline cluster pull wrote, not INPUT",
+                      file_name(push->file)},
+                     wait_option(*push)},
+                    [push] {
+                      if (!push->file.empty() && !push->inputs.files.empty()) {
+                        throw UsageError("give --file or INPUT, not both");
+                      }
+                    });
 }
 
 Command pull_command() {
   const auto pull = std::make_shared<ClusterPull>();
   return in_cluster(
-      *pull,
-      {{"pull", "Copy all parts into one file", kPullFooter},
-       &pull->name,
-       {filter_name(*pull),
-        {"-o", "FILE", "The file to write or replace", output_name(pull->output), kRequired}},
-       [pull] { return run(*pull); }});
+      pull, {"pull", "Copy all parts into one file", kPullFooter},
+      {filter_name(*pull),
+       {"-o", "FILE", "The file to write or replace", output_name(pull->output), kRequired}});
 }
 
 Command merge_filter_command() {
   const auto merge = std::make_shared<ClusterMerge>();
-  return in_cluster(*merge, {{"merge", "Add another logical filter to it", kMergeFooter},
-                             &merge->name,
-                             {filter_name(*merge),
-                              {"SOURCE", "", "The logical filter whose content is added to NAME",
-                               &merge->source, kRequired},
-                              wait_option(*merge)},
-                             [merge] { return run(*merge); }});
+  return in_cluster(merge, {"merge", "Add another logical filter to it", kMergeFooter},
+                    {filter_name(*merge),
+                     {"SOURCE", "", "The logical filter whose content is added to NAME",
+                      &merge->source, kRequired},
+                     wait_option(*merge)});
 }
 
 Command drop_command() {
-  const auto drop = std::make_shared<InCluster>();
-  return in_cluster(*drop, {{"drop", "Remove a logical filter", kDropFooter},
-                            &drop->name,
-                            {filter_name(*drop)},
-                            [drop] { return run(*drop); }});
+  const auto drop = std::make_shared<ClusterDrop>();
+  return in_cluster(drop, {"drop", "Remove a logical filter", kDropFooter}, {filter_name(*drop)});
 }
 
 }}}  // namespace nestline::command

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <new>
@@ -72,11 +73,7 @@ Filter make_filter(const std::string& file, const Options& options) {
 [[noreturn]] void fail_full(const BuildArguments& arguments, const Inserter& built,
                             ShownReader& reader, LineHashes& lines) {
   std::string sentence = "full after " + std::to_string(built.stored()) + " keys; ";
-  if (reader.total_bytes()) {
-    LineBatch batch;
-    while (reader.next(batch)) lines.take(batch.keys);
-  }
-  if (!reader.total_bytes()) {
+  if (!take_rest(reader, lines)) {
     sentence +=
         "build it again with a larger --capacity, or without --capacity to count the keys first";
   } else if (lines.size() > built.filter().capacity()) {
@@ -90,8 +87,7 @@ Filter make_filter(const std::string& file, const Options& options) {
 }
 
 // What `work` returns, which keeps hashes of lines.
-template <typename Work>
-auto keeping_hashes(const BuildArguments& arguments, const LineHashes& lines, const Work& work) {
+auto keeping_hashes(const BuildArguments& arguments, const LineHashes& lines, const auto& work) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
@@ -116,13 +112,18 @@ Inserter build_streaming(const BuildArguments& arguments, ShownReader& reader) {
 std::vector<Hash> read_hashes(const BuildArguments& arguments, ShownReader& reader,
                               LineHashes& lines) {
   return keeping_hashes(arguments, lines, [&] {
-    HashStore copies;
+    std::deque<Hash> copies;  // a growing vector would need room for its old and new copy at once
     LineBatch batch;
     while (reader.next(batch)) {
       const std::span hashes = lines.take(batch.keys);
-      if (arguments.copies) copies.append(hashes);
+      if (arguments.copies) copies.insert(copies.end(), hashes.begin(), hashes.end());
     }
-    return arguments.copies ? copies.take() : lines.set().take();
+    if (!arguments.copies) return lines.set().take();
+    // Reserved memory takes no pages until it is written; the deque's is freed meanwhile.
+    std::vector<Hash> all;
+    all.reserve(copies.size());
+    for (; !copies.empty(); copies.pop_front()) all.push_back(copies.front());
+    return all;
   });
 }
 

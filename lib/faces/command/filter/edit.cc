@@ -37,8 +37,7 @@ constexpr const char* kAddFooter =
     "bits), and fewer where keys that look the same, or copies of others, take its slots. Further\n"
     "lines are left out and counted in a message; they are still found. To be able to remove the\n"
     "same lines again, write those that are left out to a file with --left-out, and give it to\n"
-    "nestline remove --left-out.\n"
-    "Exit status: 0 done, 2 error.";
+    "nestline remove --left-out.\n";
 
 constexpr const char* kRemoveFooter =
     "Only remove keys that were added. A key that was not added may look the same as one that\n"
@@ -53,14 +52,10 @@ constexpr const char* kRemoveFooter =
 
 // A pipe may never end, so only files are counted to the end.
 [[noreturn]] void fail_full(const KeysArguments& arguments, std::uint64_t before,
-                            const Inserter& inserter, LineReader& reader, LineHashes& lines) {
+                            const Inserter& inserter, ShownReader& reader, LineHashes& lines) {
   std::string sentence = "full after " + std::to_string(inserter.stored()) +
                          " of the new keys; the file is unchanged; ";
-  if (reader.total_bytes()) {
-    LineBatch batch;
-    while (reader.next(batch)) lines.take(batch.keys);
-  }
-  if (!reader.total_bytes()) {
+  if (!take_rest(reader, lines)) {
     sentence += "build a new filter from all keys with a larger --capacity or --max-capacity";
   } else if (before + lines.size() > inserter.filter().capacity()) {
     sentence +=

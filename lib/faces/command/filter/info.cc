@@ -20,8 +20,7 @@ namespace {
 
 constexpr const char* kInfoFooter =
     "Does not check the whole file; nestline verify does. FILE may also be a state of nestline\n"
-    "uniq. A line of advice says what may need a decision, such as a filter that is nearly full.\n"
-    "Exit status: 0 done, 2 error.";
+    "uniq. A line of advice says what may need a decision, such as a filter that is nearly full.\n";
 
 struct InfoArguments {
   std::string file;

@@ -100,24 +100,20 @@ Read file_name(std::string& into, const char* instead) {
 Read output_name(std::string& into) { return file_name(into, "; /dev/stdout is standard output"); }
 
 Read load_factor(double& into) {
-  return [&into](const std::string& name, const std::string& text) {
+  return parsed(into, [](const std::string& name, const std::string& text) {
     const auto value = parse_whole<double>(text);
-    if (!value || !(*value >= 0.5) || !(*value <= 0.95)) {
-      refuse(name, "a number from 0.5 to 0.95", text);
-    }
-    into = *value;
-  };
+    if (value && *value >= 0.5 && *value <= 0.95) return *value;
+    refuse(name, "a number from 0.5 to 0.95", text);
+  });
 }
 
 Read bits(int& into) {
-  return [&into](const std::string& name, const std::string& text) {
+  return parsed(into, [](const std::string& name, const std::string& text) {
     const auto value = parse_whole<int>(text);
     constexpr std::array kWidths = {8, 9, 10, 12, 16};
-    if (!value || std::ranges::find(kWidths, *value) == kWidths.end()) {
-      refuse(name, "8, 9, 10, 12 or 16", text);
-    }
-    into = *value;
-  };
+    if (value && std::ranges::find(kWidths, *value) != kWidths.end()) return *value;
+    refuse(name, "8, 9, 10, 12 or 16", text);
+  });
 }
 
 }}}  // namespace nestline::command

@@ -34,10 +34,13 @@ struct Option {
   const char* excludes = nullptr;  ///< An option, earlier in the table, that cannot be given too.
 };
 
+/// The exit statuses of most commands. Those of others are in their footers.
+inline constexpr const char* kExitDone = "Exit status: 0 done, 2 error.";
+
 struct Help {
-  const char* name;         ///< The word that chooses the command.
-  const char* about;        ///< One line.
-  const char* footer;       ///< The rest, below the options.
+  const char* name;    ///< The word that chooses the command.
+  const char* about;   ///< One line.
+  const char* footer;  ///< The rest, below the options; without exit statuses it has kExitDone.
   const char* common = "";  ///< What all commands of the group have before it.
 };
 
@@ -77,23 +80,20 @@ std::string duration_text(std::uint64_t nanoseconds);
 /// Above 0 and below 1.
 double parse_rate(const std::string& name, const std::string& text);
 
+/// Gives the variable what parse(name, text) returns.
+Read parsed(auto& into, auto parse) {
+  return [&into, parse](const std::string& name, const std::string& text) {
+    into = parse(name, text);
+  };
+}
 template <typename Number>
 Read count(Number& into, std::uint64_t least, std::uint64_t most) {
-  return [&into, least, most](const std::string& name, const std::string& text) {
-    into = static_cast<Number>(parse_count(name, text, least, most));
-  };
+  return parsed(into, [least, most](const std::string& name, const std::string& text) {
+    return static_cast<Number>(parse_count(name, text, least, most));
+  });
 }
-template <typename Number>
-Read duration(Number& into) {
-  return [&into](const std::string& name, const std::string& text) {
-    into = parse_duration(name, text);
-  };
-}
-template <typename Number>
-Read rate(Number& into) {
-  return
-      [&into](const std::string& name, const std::string& text) { into = parse_rate(name, text); };
-}
+Read duration(auto& into) { return parsed(into, parse_duration); }
+Read rate(auto& into) { return parsed(into, parse_rate); }
 /// Of a file; - is none. `instead` ends the message about that.
 Read file_name(std::string& into, const char* instead = "");
 /// Of a file that is made or replaced.

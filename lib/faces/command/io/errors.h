@@ -26,8 +26,7 @@ struct CommandError : std::runtime_error {
 };
 
 /// The result of the work. What the system refuses in it concerns this file.
-template <typename Work>
-auto concerning(const std::string& file, const Work& work) {
+auto concerning(const std::string& file, const auto& work) {
   try {
     return work();
   } catch (const std::system_error& error) {

@@ -89,7 +89,9 @@ class Parser {
   };
 
   void define(CLI::App& app, const Command& command) {
-    app.footer(std::string(command.help.common) + command.help.footer);
+    const std::string_view footer = command.help.footer;
+    const bool has_status = footer.find("Exit status: ") != std::string_view::npos;
+    app.footer(command.help.common + std::string(footer) + (has_status ? "" : kExitDone));
     for (const Option& option : command.options) {
       CLI::Option* const defined = define(app, option);
       defined->required(option.required);

@@ -32,10 +32,6 @@ std::size_t terminal_columns() {
   return known ? size.ws_col : kDefaultColumns;
 }
 
-void write_error_output(std::string_view text) {
-  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
-}
-
 std::string time_left(double seconds) {
   const long long total = std::llround(seconds);
   const std::string seconds_left = formatted("%02lld left", total % 60);
@@ -111,21 +107,15 @@ void Progress::put(std::string text) {
   text.resize(std::min(text.size(), terminal_columns() - 1));
   const std::size_t length = text.size();
   if (length < drawn_) text.append(drawn_ - length, ' ');
-  write_error_output("\r" + text);
+  ::dprintf(STDERR_FILENO, "\r%s", text.c_str());
   drawn_ = length;
 }
 
 void Progress::erase() noexcept {
   if (drawn_ == 0) return;
-  // Write pieces of a constant, since a destructor must not allocate.
-  constexpr std::string_view kSpaces = "                                                  ";
-  write_error_output("\r");
-  while (drawn_ > 0) {
-    const std::size_t length = std::min(drawn_, kSpaces.size());
-    write_error_output(kSpaces.substr(0, length));
-    drawn_ -= length;
-  }
-  write_error_output("\r");
+  // No string of spaces, which may not find memory: a destructor must not throw.
+  ::dprintf(STDERR_FILENO, "\r%*s\r", static_cast<int>(drawn_), "");
+  drawn_ = 0;
 }
 
 }}}  // namespace nestline::command

@@ -5,34 +5,15 @@
 
 #include <concepts>
 #include <cstdint>
-#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace nestline { inline namespace v0_3 { namespace command {
 
-class Json;
-using JsonFields = std::vector<std::pair<const char*, Json>>;
-
-/// A value of JSON. Bytes of a text that are not UTF-8 are replaced when it is printed.
-class Json {
- public:
-  Json();  ///< null
-  Json(std::uint64_t number);
-  Json(std::unsigned_integral auto number) : Json(std::uint64_t{number}) {}
-  Json(double number);
-  Json(const std::string& text);
-  Json(const std::vector<std::string>& texts);
-  Json(const std::vector<JsonFields>& objects);
-
- private:
-  friend std::string json_object(const JsonFields& fields);
-  struct Value;
-  std::shared_ptr<const Value> value_;
-};
-
-std::string json_object(const JsonFields& fields);
+/// The fields of an object stay in the order in which they come.
+using Json = nlohmann::ordered_json;
 
 /// "2144 (2.1 kB)".
 std::string bytes_text(std::uint64_t bytes);
@@ -52,17 +33,16 @@ class Report {
     add(key, std::move(name), bytes, bytes_text(bytes));
   }
   /// A value that only one of them has, or has in this place.
-  void json(const char* key, Json value) { fields_.emplace_back(key, std::move(value)); }
+  void json(const char* key, Json value) { fields_[key] = std::move(value); }
   void line(std::string name, const std::string& value);
   /// Sentences about what needs a decision, a line for each.
   void advice(const std::vector<std::string>& sentences);
 
-  [[nodiscard]] std::string text(bool as_json) const {
-    return as_json ? json_object(fields_) : table_;
-  }
+  /// Bytes of a text that are not UTF-8 are replaced in JSON.
+  [[nodiscard]] std::string text(bool as_json) const;
 
  private:
-  JsonFields fields_;
+  Json fields_;
   std::string table_;
 };
 

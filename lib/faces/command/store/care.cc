@@ -18,13 +18,11 @@ namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
 
 constexpr const char* kStatsFooter =
-    "A line of advice says what may need a decision, such as much dead space.\n"
-    "Exit status: 0 done, 2 error.";
+    "A line of advice says what may need a decision, such as much dead space.\n";
 
 constexpr const char* kCompactFooter =
     "Copies what is live out of the files of the log that have dead bytes, and removes them. To\n"
-    "make it smaller, the store needs some room on the disk first.\n"
-    "Exit status: 0 done, 2 error.";
+    "make it smaller, the store needs some room on the disk first.\n";
 
 constexpr const char* kVerifyFooter =
     "Reads every byte. Prints nothing when all is well, otherwise each problem on a line of\n"
@@ -37,13 +35,11 @@ constexpr const char* kRepairFooter =
     "lost. Damaged files are kept with the ending .damaged. Changes behind a torn end are kept\n"
     "too, where they read well. It needs room for copies of what is whole in damaged files; "
     "without,\n"
-    "or when it is killed, nothing is lost: repair again.\n"
-    "Exit status: 0 done, 2 error.";
+    "or when it is killed, nothing is lost: repair again.\n";
 
 constexpr const char* kDamagedFooter =
     "Prints a line for each file that repair has put away: its path, a tab, its bytes. The store\n"
-    "does not need them.\n"
-    "Exit status: 0 done, 2 error.";
+    "does not need them.\n";
 
 struct StoreDamaged {
   std::string folder;
@@ -185,10 +181,8 @@ Command simple(const char* name, const char* about, const char* footer,
 
 Command stats_command() {
   const auto show = std::make_shared<StoreShow>();
-  return in_store({{"stats", "Show what is in a store", kStatsFooter},
-                   &show->folder,
-                   {{"--json", "", "Print one JSON object", &show->json}},
-                   [show] { return run(*show); }});
+  return in_store(show, {"stats", "Show what is in a store", kStatsFooter},
+                  {{"--json", "", "Print one JSON object", &show->json}});
 }
 
 Command compact_command() {
@@ -201,10 +195,9 @@ Command verify_store_command() {
 
 Command damaged_command() {
   const auto damaged = std::make_shared<StoreDamaged>();
-  return in_store({{"damaged", "List or remove the files that repair has put away", kDamagedFooter},
-                   &damaged->folder,
-                   {{"--remove", "", "Remove them as well", &damaged->removes}},
-                   [damaged] { return run(*damaged); }});
+  return in_store(damaged,
+                  {"damaged", "List or remove the files that repair has put away", kDamagedFooter},
+                  {{"--remove", "", "Remove them as well", &damaged->removes}});
 }
 
 Command repair_command() {

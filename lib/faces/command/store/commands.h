@@ -3,7 +3,11 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_STORE_COMMANDS_H_
 #define NESTLINE_LIB_FACES_COMMAND_STORE_COMMANDS_H_
 
+#include <functional>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "lib/faces/command/io/command.h"
 #include "nestline/store.h"
@@ -33,6 +37,13 @@ Command damaged_command();
 
 /// Completes the table: DB is the first word, and errors of the library become advice.
 Command in_store(Command command);
+/// The same for a command whose work is run(arguments).
+template <typename Arguments>
+Command in_store(const std::shared_ptr<Arguments>& arguments, const Help& help,
+                 std::vector<Option> options, std::function<void()> check = {}) {
+  return in_store({help, &arguments->folder, std::move(options),
+                   [arguments] { return run(*arguments); }, std::move(check)});
+}
 Option sync_option(Sync& sync);
 
 /// A store to read, which must be there. This and the next say what recovery leaves out.

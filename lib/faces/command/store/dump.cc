@@ -25,13 +25,11 @@ namespace {
 
 constexpr const char* kDumpFooter =
     "Prints what nestline store load reads, in the order in which the records were written. The\n"
-    "pieces of imported files are records too; the names of the files are not: use export.\n"
-    "Exit status: 0 done, 2 error.";
+    "pieces of imported files are records too; the names of the files are not: use export.\n";
 
 constexpr const char* kListFooter =
     "A line has the name of a file, its bytes and its pieces, with tabs between them. Names and\n"
-    "keys have the escapes of nestline store load, also with -z.\n"
-    "Exit status: 0 done, 2 error.";
+    "keys have the escapes of nestline store load, also with -z.\n";
 
 constexpr const char* kMgetFooter =
     "Prints KEY, a tab and VALUE for each key that is there, in the order of the input, with the\n"
@@ -67,8 +65,7 @@ constexpr std::size_t kBytesAtOnce = std::size_t{1} << 26;
 bool bar_wanted() { return !is_terminal(STDOUT_FILENO); }
 
 // Does the work. What it has written is printed also when a record is damaged.
-template <typename Work>
-void print_all_of(Work&& work, Output& output) {
+void print_all_of(auto&& work, Output& output) {
   try {
     work();
   } catch (const StoreError&) {
@@ -77,8 +74,7 @@ void print_all_of(Work&& work, Output& output) {
   }
 }
 
-template <typename Print>
-void print_all(const Store& store, const char* verb, Output& output, Print&& print) {
+void print_all(const Store& store, const char* verb, Output& output, auto&& print) {
   Progress progress(verb, std::nullopt, bar_wanted());
   progress.begin(Progress::Unit::keys, store.size());
   std::uint64_t records = 0;
@@ -235,33 +231,27 @@ int run(const StoreMget& mget) {
 
 Command dump_command() {
   const auto dump = std::make_shared<StoreDump>();
-  return in_store({{"dump", "Print all records as text", kDumpFooter},
-                   &dump->folder,
-                   {zero_option(dump->lines.zero_terminated),
-                    {"--cdb", "", "Print them as cdb has them", &dump->cdb, false, "-z"}},
-                   [dump] { return run(*dump); }});
+  return in_store(dump, {"dump", "Print all records as text", kDumpFooter},
+                  {zero_option(dump->lines.zero_terminated),
+                   {"--cdb", "", "Print them as cdb has them", &dump->cdb, false, "-z"}});
 }
 
 Command list_command() {
   const auto list = std::make_shared<StoreList>();
-  return in_store({{"list", "List the imported files", kListFooter},
-                   &list->folder,
-                   {{"--keys", "", "Print all keys instead, one a line", &list->keys},
-                    zero_option(list->lines.zero_terminated)},
-                   [list] { return run(*list); }});
+  return in_store(list, {"list", "List the imported files", kListFooter},
+                  {{"--keys", "", "Print all keys instead, one a line", &list->keys},
+                   zero_option(list->lines.zero_terminated)});
 }
 
 Command mget_command() {
   const auto mget = std::make_shared<StoreMget>();
   return in_store(
-      {{"mget", "Print the records of many keys", kMgetFooter},
-       &mget->folder,
-       {{"INPUT", "", "Files with a key a line; - is standard input, and the default",
-         &mget->inputs.files},
-        zero_option(mget->inputs.zero_terminated),
-        {"--stats", "", "Also print, on standard error, how many records of the log were read",
-         &mget->stats}},
-       [mget] { return run(*mget); }});
+      mget, {"mget", "Print the records of many keys", kMgetFooter},
+      {{"INPUT", "", "Files with a key a line; - is standard input, and the default",
+        &mget->inputs.files},
+       zero_option(mget->inputs.zero_terminated),
+       {"--stats", "", "Also print, on standard error, how many records of the log were read",
+        &mget->stats}});
 }
 
 }}}  // namespace nestline::command

@@ -21,8 +21,7 @@ namespace {
 
 constexpr const char* kImportFooter =
     "The file is cut into pieces; equal pieces, also of other files, are stored once. A file that\n"
-    "has the name already is replaced in one step when all is read.\n"
-    "Exit status: 0 done, 2 error.";
+    "has the name already is replaced in one step when all is read.\n";
 
 constexpr const char* kExportFooter =
     "Writes the file byte for byte, and checks each piece against its SHA-256 digest. OUT is\n"
@@ -110,31 +109,27 @@ int run(const StoreExport& chosen) {
 Command import_command() {
   const auto import = std::make_shared<StoreImport>();
   return in_store(
-      {{"import", "Store a file", kImportFooter},
-       &import->folder,
-       {{"FILE", "", "The file; - is standard input", &import->input, kRequired},
-        {"--as", "NAME", "Its name in the store; default: FILE as it is given", &import->name},
-        {"--piece", "BYTES", "The size of a piece; default: 4096",
-         count(import->pieces.bytes, 1, kMaxPiece)},
-        {"--lines", "", "Makes a piece of each line; one above 4096 bytes is several",
-         &import->pieces.lines, false, "--piece"},
-        sync_option(import->sync)},
-       [import] { return run(*import); },
-       [import] {
-         if (!import->name && import->input == "-") {
-           throw UsageError("standard input has no name: give one with --as");
-         }
-       }});
+      import, {"import", "Store a file", kImportFooter},
+      {{"FILE", "", "The file; - is standard input", &import->input, kRequired},
+       {"--as", "NAME", "Its name in the store; default: FILE as it is given", &import->name},
+       {"--piece", "BYTES", "The size of a piece; default: 4096",
+        count(import->pieces.bytes, 1, kMaxPiece)},
+       {"--lines", "", "Makes a piece of each line; one above 4096 bytes is several",
+        &import->pieces.lines, false, "--piece"},
+       sync_option(import->sync)},
+      [import] {
+        if (!import->name && import->input == "-") {
+          throw UsageError("standard input has no name: give one with --as");
+        }
+      });
 }
 
 Command export_command() {
   const auto chosen = std::make_shared<StoreExport>();
-  return in_store({{"export", "Write a file that was imported", kExportFooter},
-                   &chosen->folder,
-                   {{"NAME", "", "The name of the file in the store", &chosen->name, kRequired},
-                    {"-o", "OUT", "The file to write or replace; default: standard output",
-                     output_name(chosen->output)}},
-                   [chosen] { return run(*chosen); }});
+  return in_store(chosen, {"export", "Write a file that was imported", kExportFooter},
+                  {{"NAME", "", "The name of the file in the store", &chosen->name, kRequired},
+                   {"-o", "OUT", "The file to write or replace; default: standard output",
+                    output_name(chosen->output)}});
 }
 
 }}}  // namespace nestline::command

@@ -27,8 +27,7 @@ constexpr const char* kLoadFooter =
     "zero byte. With --cdb, a record is +klen,dlen:key->data and a line feed, and an empty line\n"
     "ends the records.\n"
     "When a key occurs again, its last value stays. When a line is wrong, those before it are in\n"
-    "the store.\n"
-    "Exit status: 0 done, 2 error.";
+    "the store.\n";
 
 struct StoreLoad {
   std::string folder;
@@ -171,16 +170,14 @@ int run(const StoreLoad& load) {
 
 Command load_command() {
   const auto load = std::make_shared<StoreLoad>();
-  return in_store({{"load", "Store the records of text", kLoadFooter},
-                   &load->folder,
-                   {{"INPUT", "", "Files with records; - is standard input, and the default",
-                     &load->inputs.files},
-                    zero_option(load->inputs.zero_terminated),
-                    {"--cdb", "", "The records are as cdb has them", &load->cdb, false, "-z"},
-                    {"--expected-records", "N", "Makes the first index for so many records",
-                     count(load->expected_records, 0, kMaxRecords)},
-                    sync_option(load->sync)},
-                   [load] { return run(*load); }});
+  return in_store(load, {"load", "Store the records of text", kLoadFooter},
+                  {{"INPUT", "", "Files with records; - is standard input, and the default",
+                    &load->inputs.files},
+                   zero_option(load->inputs.zero_terminated),
+                   {"--cdb", "", "The records are as cdb has them", &load->cdb, false, "-z"},
+                   {"--expected-records", "N", "Makes the first index for so many records",
+                    count(load->expected_records, 0, kMaxRecords)},
+                   sync_option(load->sync)});
 }
 
 }}}  // namespace nestline::command

@@ -135,20 +135,18 @@ Command key_command(const char* name, const char* about, const char* footer,
 
 Command put_command() {
   const auto put = std::make_shared<StorePut>();
-  return in_store({{"put", "Store a value under a key", kPutFooter},
-                   &put->folder,
-                   {{"KEY", "", "The key", &put->key, kRequired},
-                    {"VALUE", "", "The value; - or nothing: standard input", &put->value},
-                    {"--new", "", "Only if the key is not in the store", &put->only_new},
-                    escapes(put->escaped, "KEY and VALUE have the escapes of nestline store load"),
-                    sync_option(put->sync)},
-                   [put] { return run(*put); },
-                   [put] {
-                     if (put->value == "-") put->value.reset();
-                     if (!put->escaped) return;
-                     unescape_word(put->key);
-                     if (put->value) unescape_word(*put->value);
-                   }});
+  return in_store(put, {"put", "Store a value under a key", kPutFooter},
+                  {{"KEY", "", "The key", &put->key, kRequired},
+                   {"VALUE", "", "The value; - or nothing: standard input", &put->value},
+                   {"--new", "", "Only if the key is not in the store", &put->only_new},
+                   escapes(put->escaped, "KEY and VALUE have the escapes of nestline store load"),
+                   sync_option(put->sync)},
+                  [put] {
+                    if (put->value == "-") put->value.reset();
+                    if (!put->escaped) return;
+                    unescape_word(put->key);
+                    if (put->value) unescape_word(*put->value);
+                  });
 }
 
 Command get_command() {
@@ -162,17 +160,15 @@ Command has_command() {
 
 Command del_command() {
   const auto del = std::make_shared<StoreDel>();
-  return in_store({{"del", "Delete keys, or files", kDelFooter},
-                   &del->folder,
-                   {{"KEY", "", "The keys", &del->keys, kRequired},
-                    {"--file", "", "The words are names of imported files, not keys", &del->files},
-                    escapes(del->escaped, "KEY has the escapes of nestline store load"),
-                    sync_option(del->sync)},
-                   [del] { return run(*del); },
-                   [del] {
-                     if (!del->escaped) return;
-                     for (std::string& key : del->keys) unescape_word(key);
-                   }});
+  return in_store(del, {"del", "Delete keys, or files", kDelFooter},
+                  {{"KEY", "", "The keys", &del->keys, kRequired},
+                   {"--file", "", "The words are names of imported files, not keys", &del->files},
+                   escapes(del->escaped, "KEY has the escapes of nestline store load"),
+                   sync_option(del->sync)},
+                  [del] {
+                    if (!del->escaped) return;
+                    for (std::string& key : del->keys) unescape_word(key);
+                  });
 }
 
 }}}  // namespace nestline::command

@@ -37,8 +37,7 @@ class ChunkTable {
   }
 
   /// The place of this hash, or a free one for put(). `hash_of` gives the hash of a number.
-  template <typename HashOf>
-  Place& find(Hash hash, const HashOf& hash_of) {
+  Place& find(Hash hash, const auto& hash_of) {
     std::size_t at = hash.value >> shift_;
     while (has(places_[at]) && hash_of(places_[at].number).value != hash.value) {
       at = (at + 1) & (places_.size() - 1);

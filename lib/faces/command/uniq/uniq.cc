@@ -287,8 +287,7 @@ class Pipeline {
     wake_.wake();
   }
 
-  template <typename Work>
-  void or_end(const Work& work) {
+  void or_end(const auto& work) {
     try {
       work();
     } catch (...) {
