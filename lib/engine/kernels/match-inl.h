@@ -167,7 +167,7 @@ struct NibbleWords {
     static_assert(L::kNibbleByte % 4 == 0 && L::kNibbleRun % 4 == 0);
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       const std::uint32_t byte = L::kNibbleByte + s % L::kNibbleRun;
-      word[s / 4] = (byte - (kBlockBytes - kLast)) / 4;
+      word[s / 4] = (byte - static_cast<std::uint32_t>(kBlockBytes - kLast)) / 4;
       mask[s] = s < L::kNibbleRun ? 0x0f : 0xf0;
     }
   }
