@@ -101,7 +101,7 @@ class Areas {
   explicit Areas(const ImageHead& head);
   /// The first piece: without areas the ledger's, as far as that is known without the ledger.
   [[nodiscard]] PiecePlace first() const { return area(AreaKind::blocks, 0); }
-  /// Bytes of all of them, or as many as any number of bytes.
+  /// Bytes of all of them, or as many as any number of bytes. O(areas).
   [[nodiscard]] std::uint64_t bytes() const;
   /// The piece after one that is in an area.
   [[nodiscard]] PiecePlace after(const PiecePlace& place) const;
@@ -161,7 +161,9 @@ class PieceReader {
   bool add_head(std::span<const std::byte> bytes) {
     head_ = Value::decode_head(bytes);
     if (!head_) return false;
-    next_ = Value::areas_of(*head_).first();
+    const Areas areas = Value::areas_of(*head_);
+    next_ = areas.first();
+    bytes_to_begin_ = areas.bytes() / kShareToBegin;
     return true;
   }
 
@@ -176,13 +178,13 @@ class PieceReader {
       if (!(piece->place == next_)) return false;
       next_ = areas.after(next_);
     }
-    return value_ ? value_->load_content(*piece) : keep(*piece, areas);
+    return value_ ? value_->load_content(*piece) : keep(*piece);
   }
 
-  bool keep(const Piece& piece, const Areas& areas) {
+  bool keep(const Piece& piece) {
     waiting_.emplace_back(piece.place, std::vector(piece.content.begin(), piece.content.end()));
     waiting_bytes_ += piece.content.size();
-    if (waiting_bytes_ < areas.bytes() / kShareToBegin) return true;
+    if (waiting_bytes_ < bytes_to_begin_) return true;
     value_ = Value::from_head(*head_, memory_);
     const auto waiting = std::exchange(waiting_, {});
     return std::ranges::all_of(waiting, [&](const auto& each) {
@@ -197,6 +199,7 @@ class PieceReader {
   bool is_wrong_ = false;
   std::vector<std::pair<PiecePlace, std::vector<std::byte>>> waiting_;  // until there is a value
   std::uint64_t waiting_bytes_ = 0;
+  std::uint64_t bytes_to_begin_ = 0;
 };
 
 }}}  // namespace nestline::redis
