@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <memory>
 #include <new>
@@ -112,18 +111,13 @@ Inserter build_streaming(const BuildArguments& arguments, ShownReader& reader) {
 std::vector<Hash> read_hashes(const BuildArguments& arguments, ShownReader& reader,
                               LineHashes& lines) {
   return keeping_hashes(arguments, lines, [&] {
-    std::deque<Hash> copies;  // a growing vector would need room for its old and new copy at once
+    HashStore copies;
     LineBatch batch;
     while (reader.next(batch)) {
       const std::span hashes = lines.take(batch.keys);
-      if (arguments.copies) copies.insert(copies.end(), hashes.begin(), hashes.end());
+      if (arguments.copies) copies.append(hashes);
     }
-    if (!arguments.copies) return lines.set().take();
-    // Reserved memory takes no pages until it is written; the deque's is freed meanwhile.
-    std::vector<Hash> all;
-    all.reserve(copies.size());
-    for (; !copies.empty(); copies.pop_front()) all.push_back(copies.front());
-    return all;
+    return arguments.copies ? copies.take() : lines.set().take();
   });
 }
 

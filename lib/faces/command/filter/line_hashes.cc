@@ -93,6 +93,29 @@ std::span<const Hash> LineHashes::take(std::span<const std::string_view> lines) 
   return hashes_;
 }
 
+void HashStore::append(std::span<const Hash> hashes) {
+  for (const Hash hash : hashes) {
+    if (chunks_.empty() || chunks_.back().size() == kChunkHashes) {
+      chunks_.emplace_back().reserve(kChunkHashes);
+    }
+    chunks_.back().push_back(hash);
+    ++size_;
+  }
+}
+
+std::vector<Hash> HashStore::take() {
+  // As HashSet::take.
+  std::vector<Hash> all;
+  all.reserve(size_);
+  for (std::vector<Hash>& chunk : chunks_) {
+    all.insert(all.end(), chunk.begin(), chunk.end());
+    std::vector<Hash>().swap(chunk);
+  }
+  chunks_.clear();
+  size_ = 0;
+  return all;
+}
+
 bool take_rest(ShownReader& reader, LineHashes& lines) {
   LineBatch batch;
   while (reader.total_bytes() && reader.next(batch)) lines.take(batch.keys);

@@ -73,6 +73,19 @@ class LineHashes {
 /// may never end.
 bool take_rest(ShownReader& reader, LineHashes& lines);
 
+/// The hashes of all lines with --copies: 8 bytes each, in chunks. A growing vector would need room
+/// for its old and new copy at once.
+class HashStore {
+ public:
+  void append(std::span<const Hash> hashes);
+  /// All hashes in order. Needs memory for one more chunk. The store is empty afterwards.
+  std::vector<Hash> take();
+
+ private:
+  std::vector<std::vector<Hash>> chunks_;
+  std::uint64_t size_ = 0;
+};
+
 /// Inserts hashes piece by piece. With `copies_last`, every key once, then as many copies as have
 /// room: slower, but copies cannot take the place of another key, so it is false only when there
 /// are too many keys.
