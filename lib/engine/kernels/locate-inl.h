@@ -1,6 +1,7 @@
-// Per-target: from the keys of a group to their places and buckets: geometry.h and layout.h for
-// many keys at a time. A bucket is a 64-bit mask made without a shift per lane: byte lookups turn
-// slot numbers into bits. Hashing takes two 64-bit products, made of 32-bit ones.
+// Per-target: from the keys of a group to their places and buckets, and to their alternates:
+// geometry.h and layout.h for many keys at a time. A bucket is a 64-bit mask made without a shift
+// per lane: byte lookups turn slot numbers into bits. Hashing takes two 64-bit products, made of
+// 32-bit ones.
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_LOCATE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_KERNELS_LOCATE_INL_H_
 #undef NESTLINE_LIB_ENGINE_KERNELS_LOCATE_INL_H_
@@ -357,6 +358,47 @@ HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::s
 }
 
 #endif  // NESTLINE_ONE_LANE
+
+// alternate_of for homes at these addresses and pairs as a group has them, to addresses. The arrays
+// are aligned, and have room for whole vectors.
+HWY_INLINE void locate_alternates(const BlocksView& view, const std::uint64_t* home,
+                                  const std::uint32_t* pairs, std::size_t count,
+                                  std::uint64_t* alternate) {
+  const Geometry& geometry = view.geometry;
+#if !NESTLINE_ONE_LANE
+  if (HWY_LIKELY(geometry.base_blocks <= std::numeric_limits<std::uint32_t>::max())) {
+    const D64 d;
+    const hn::RebindToSigned<D64> signed_d;
+    const hn::Rebind<std::uint32_t, D64> d_pair;
+    const auto growth = static_cast<int>(geometry.growth);
+    const auto bases = hn::Set(d, geometry.base_blocks);
+    const auto first = hn::Set(d, address_of(view, 0));
+    for (std::size_t n = 0; n < count; n += hn::Lanes(d)) {
+      const auto pair = hn::PromoteTo(d, hn::Load(d_pair, pairs + n));
+      const auto fingerprint = hn::And(pair, hn::Set(d, 0xffff));
+      auto x = hn::Or(hn::ShiftLeft<4>(fingerprint), hn::ShiftRight<16>(pair));
+      x = multiply64(x, kPairMultiplier1);
+      x = multiply64(hn::Xor(x, hn::ShiftRight<32>(x)), kPairMultiplier2);
+      const auto sum = hn::ShiftRight<32>(base_and_rest(x, bases));
+      const auto number = hn::ShiftRight<6>(hn::Sub(hn::Load(d, home + n), first));
+      const auto base = hn::ShiftRightSame(number, growth);
+      const auto child = hn::Sub(number, hn::ShiftLeftSame(base, growth));
+      const auto difference = hn::Sub(sum, base);
+      const auto negative = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(signed_d, difference)));
+      const auto other = hn::Add(difference, hn::And(negative, bases));
+      const auto block = hn::Add(hn::ShiftLeftSame(other, growth), child);
+      hn::Store(hn::Add(first, hn::ShiftLeft<6>(block)), d, alternate + n);
+    }
+    return;
+  }
+#endif
+  for (std::size_t n = 0; n < count; ++n) {
+    const std::uint64_t block = (home[n] - address_of(view, 0)) / kBlockBytes;
+    const Place place = {block, 0, pairs[n] & 0xffff, pairs[n] >> 16};
+    alternate[n] = address_of(view, alternate_of(geometry, place));
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }}  // namespace nestline
 HWY_AFTER_NAMESPACE();

@@ -19,11 +19,9 @@
 #endif
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 #include "lib/engine/kernels/home-inl.h"
 #include "lib/engine/kernels/locate-inl.h"
@@ -71,45 +69,6 @@ HWY_INLINE void append(WaitingList& list, const ProbeGroup& group, std::size_t f
     if constexpr (kBeside) list.header[n] = group.header[i];
   }
   list.count = n;
-}
-
-// alternate_of for all keys of a list, which are then prefetched.
-HWY_INLINE void locate_alternates(const BlocksView& view, WaitingList& list) {
-  const Geometry& geometry = view.geometry;
-#if !NESTLINE_ONE_LANE
-  if (HWY_LIKELY(geometry.base_blocks <= std::numeric_limits<std::uint32_t>::max())) {
-    const D64 d;
-    const hn::RebindToSigned<D64> signed_d;
-    const hn::Rebind<std::uint32_t, D64> d_pair;
-    const auto growth = static_cast<int>(geometry.growth);
-    const auto bases = hn::Set(d, geometry.base_blocks);
-    const auto first = hn::Set(d, address_of(view, 0));
-    for (std::size_t n = 0; n < list.count; n += hn::Lanes(d)) {
-      const auto pair = hn::PromoteTo(d, hn::Load(d_pair, list.pair + n));
-      const auto fingerprint = hn::And(pair, hn::Set(d, 0xffff));
-      auto x = hn::Or(hn::ShiftLeft<4>(fingerprint), hn::ShiftRight<16>(pair));
-      x = multiply64(x, kPairMultiplier1);
-      x = multiply64(hn::Xor(x, hn::ShiftRight<32>(x)), kPairMultiplier2);
-      const auto sum = hn::ShiftRight<32>(base_and_rest(x, bases));
-      const auto number = hn::ShiftRight<6>(hn::Sub(hn::Load(d, list.home + n), first));
-      const auto base = hn::ShiftRightSame(number, growth);
-      const auto child = hn::Sub(number, hn::ShiftLeftSame(base, growth));
-      const auto difference = hn::Sub(sum, base);
-      const auto negative = hn::BitCast(d, hn::BroadcastSignBit(hn::BitCast(signed_d, difference)));
-      const auto other = hn::Add(difference, hn::And(negative, bases));
-      const auto block = hn::Add(hn::ShiftLeftSame(other, growth), child);
-      hn::Store(hn::Add(first, hn::ShiftLeft<6>(block)), d, list.alternate + n);
-    }
-    for (std::size_t n = 0; n < list.count; ++n) prefetch_at(list.alternate[n]);
-    return;
-  }
-#endif
-  for (std::size_t n = 0; n < list.count; ++n) {
-    const std::uint64_t block = (list.home[n] - address_of(view, 0)) / kBlockBytes;
-    const Place home = {block, 0, list.fingerprint(n), list.pair[n] >> 16};
-    list.alternate[n] = address_of(view, alternate_of(geometry, home));
-    prefetch_at(list.alternate[n]);
-  }
 }
 
 // Whether one of a group's homes was locked, or has changed meanwhile.
@@ -285,7 +244,7 @@ class Lookups {
       if (g > 0) resolve(g - 1);
     }
     if (groups > 0) resolve(groups - 1);
-    locate_alternates(view_, lists_[at_]);
+    fetch_alternates(lists_[at_]);
     second_probe(lists_[at_ ^ 1]);
     second_probe(lists_[at_]);
     return any_undecided_ != 0;
@@ -322,12 +281,16 @@ class Lookups {
     const std::uint64_t waiting = covered<kBeside>(group) & ~decided & all;
     append<kBeside>(list, group, g * kGroup, waiting);
     if (list.count >= WaitingList::kMany) {
-      locate_alternates(view_, list);
+      fetch_alternates(list);
       at_ ^= 1;
       second_probe(lists_[at_]);
     }
   }
 
+  HWY_INLINE void fetch_alternates(WaitingList& list) {
+    locate_alternates(view_, list.home, list.pair, list.count, list.alternate);
+    for (std::size_t n = 0; n < list.count; ++n) prefetch_at(list.alternate[n]);
+  }
   // The second probe of the keys on a list, which is empty then.
   HWY_INLINE void second_probe(WaitingList& list) {
     for (std::size_t n = 0; n < list.count; ++n) {
