@@ -78,7 +78,7 @@ struct BlockKernels {
   std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
   // Free slots, as bits.
   std::uint64_t (*free_slots)(const Block& block) noexcept;
-  // Fills in `order`.
+  // Fills in `order`, by its has_guest_lanes.
   void (*rank)(const Block& block, EvictionOrder& order) noexcept;
   // The slots whose residents have eviction ranks from `from` on and below `below`, as bits.
   std::uint64_t (*of_ranks)(const Block& block, std::uint32_t from, std::uint32_t below) noexcept;
@@ -86,8 +86,8 @@ struct BlockKernels {
   // not move, and a path has no free slot but its last. `order`: the block's.
   EvictionPath (*find_path)(const Block& block, const EvictionOrder& order, std::uint64_t bucket,
                             std::uint64_t goals) noexcept;
-  // The same to a free slot, for a place whose bucket need not be filled in.
-  EvictionPath (*find_path_to_free)(const Block& block, const Place& place) noexcept;
+  // The same to a free slot, for a place whose bucket need not be filled in, and what comes there.
+  EvictionPath (*find_path_to_free)(const Block& block, const Place& place, Residence as) noexcept;
   // Adds the residents of these slots to the candidates for leaving the block (paths.h).
   void (*find_candidates)(const EvictionContext& from, std::uint64_t slots,
                           EvictionCandidates& candidates) noexcept;

@@ -46,14 +46,27 @@ Result update(const BlocksView& view, std::uint64_t old_hash, std::uint64_t new_
 template <class L, class Locks>
 bool erase(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place place = home_of_key<L>(view.geometry, hash);
+  const bool has_lanes = has_guest_lanes(view.geometry);
+  bool may_lower_mark = false;
   {
     typename Locks::BlockLock hold(view.blocks, place.block);
-    const std::uint64_t copies =
-        match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
+    std::uint64_t copies = match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
+    if (has_lanes) {
+      copies &= GuestLanes<L>::natives_anywhere_of(place.fingerprint);
+      const std::uint32_t mark = hold.at(place.block).overflow_mark();
+      may_lower_mark = may_lower(mark);
+      if (HWY_UNLIKELY(mark == kMixed)) copies = 0;  // of which one depends on the alternate
+    }
     if (HWY_LIKELY(copies != 0)) {
       L::set(hold.change(place.block), first_slot(copies), 0);
-      return true;
+      if (!may_lower_mark) return true;
+    } else {
+      may_lower_mark = false;
     }
+  }
+  if (may_lower_mark) {
+    let_guests_come_home<L, Locks>(view, place.block);
+    return true;
   }
   return erase_further<L, Locks>(view, place.block, place.bucket, place.fingerprint,
                                  place.bucket_offset, {});
@@ -75,7 +88,7 @@ constexpr FilterOperations filter_operations() {
 template <class L>
 inline constexpr BuildKernels kBuild = {
     L::kSlots,      L::kMaxCopies, locate_pairs<L>,    complete<L>, at_most, place_keys<L>,
-    place_pairs<L>, place_bulk<L>, place_by_search<L>, unpack<L>,   pack<L>};
+    place_pairs<L>, place_bulk<L>, place_by_search<L>, unpack<L>,   pack<L>,  is_guest<L>};
 
 template <class L>
 constexpr Engine filter_engine() {

@@ -65,10 +65,15 @@ class KeyHasher {
   MixSecrets secrets_;
 };
 
+// How keys are placed in blocks. guest_lanes: lib/engine/place/lanes.h. anywhere: by the rule of
+// filters made before there were guest lanes, of maplets and of expiring filters.
+enum class Placement : std::uint32_t { anywhere, guest_lanes };
+
 // A filter has base_blocks * 2^growth blocks (lib/engine/place/geometry.h).
 struct Geometry {
   std::uint64_t base_blocks = 1;
   std::uint32_t growth = 0;
+  Placement placement = Placement::anywhere;
 
   [[nodiscard]] NESTLINE_HERE std::uint64_t blocks() const { return base_blocks << growth; }
 };

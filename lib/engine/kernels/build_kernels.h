@@ -64,9 +64,9 @@ struct BuildKernels {
   void (*locate_pairs)(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        InputKind input, std::uint64_t* to) noexcept;
   // The newcomers, up to kMaxBulkPlaced, whose pairs are the lowest 20 bits of these numbers, and
-  // their buckets. Reads and writes whole vectors.
-  void (*complete)(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
-                   std::uint64_t* buckets) noexcept;
+  // the slots of their buckets that they may have. Reads and writes whole vectors.
+  void (*complete)(const std::uint32_t* pairs, std::size_t count, Residence as,
+                   Resident* newcomers, std::uint64_t* buckets) noexcept;
   // Which of these 64 residents have at most this eviction rank, as bits.
   std::uint64_t (*at_most)(const Resident* residents, std::uint32_t eviction_rank) noexcept;
   // Gives each of up to kMaxLocated keys the lowest free slot of its bucket at home. free[b] are
@@ -80,7 +80,8 @@ struct BuildKernels {
   // The same for any number of keys, each a pair with a block's number above, of which only the
   // bits of `mask` count. Reads whole vectors.
   std::size_t (*place_pairs)(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
-                             Block* blocks, std::uint64_t* free, std::uint32_t* deferred) noexcept;
+                             Residence as, Block* blocks, std::uint64_t* free,
+                             std::uint32_t* deferred) noexcept;
   // Gives each newcomer a slot of its bucket, by paths where necessary; reports those without a
   // path.
   void (*place_bulk)(BulkPlacement& block) noexcept;
@@ -88,9 +89,12 @@ struct BuildKernels {
   // being changed, if there is none. Residents of goals are overwritten.
   bool (*place_by_search)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                           std::uint64_t goals) noexcept;
-  // From and to the form in which blocks are stored. `pack` sets lock and version to 0.
-  void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
+  // From and to the form in which blocks are stored. `pack` sets lock and version to 0. With guest
+  // lanes, buckets are what their residents may move to.
+  void (*unpack)(const Block& block, bool has_guest_lanes, UnpackedBlock& unpacked) noexcept;
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
+  // Whether a resident is known to be a guest, in a block with guest lanes.
+  bool (*is_guest)(Resident resident, std::size_t slot) noexcept;
 };
 
 }}  // namespace nestline

@@ -31,6 +31,15 @@ HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Of a bucket, the slots that a newcomer may have.
+template <class L>
+HWY_INLINE void keep_to_lanes(const Resident* newcomers, std::size_t count, Residence as,
+                              std::uint64_t* buckets) {
+  if (as == Residence::anywhere) return;
+  const GuestLanes<L> lanes(true, 0u);
+  for (std::size_t i = 0; i < count; ++i) buckets[i] &= lanes.of(fingerprint_of(newcomers[i]), as);
+}
+
 template <class L>
 void locate_pairs_each(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        InputKind input, std::uint64_t* to) {
@@ -50,7 +59,7 @@ void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t
 }
 
 template <class L>
-void complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
+void complete(const std::uint32_t* pairs, std::size_t count, Residence as, Resident* newcomers,
               std::uint64_t* buckets) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint32_t pair = pairs[i] & kPairMask;
@@ -58,6 +67,7 @@ void complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers
     newcomers[i] = pair | eviction_rank(fingerprint) << 24;
     buckets[i] = L::bucket(fingerprint, pair >> 16);
   }
+  keep_to_lanes<L>(newcomers, count, as, buckets);
 }
 
 template <class L>
@@ -142,7 +152,7 @@ void locate_pairs(const BlocksView& view, const std::uint64_t* keys, std::size_t
 }
 
 template <class L>
-void complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers,
+void complete(const std::uint32_t* pairs, std::size_t count, Residence as, Resident* newcomers,
               std::uint64_t* buckets) noexcept {
   const D32 d32;
   const D8 d8;
@@ -159,6 +169,7 @@ void complete(const std::uint32_t* pairs, std::size_t count, Resident* newcomers
                                    hn::BitCast(D16(), hn::TableLookupBytes(bytes, bucket_offsets)),
                                    buckets + i);
   }
+  keep_to_lanes<L>(newcomers, count, as, buckets);
 }
 
 template <class L>
@@ -266,24 +277,29 @@ std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_
                        std::uint64_t* deferred) noexcept {
   Group group;
   locate<L>(view, keys, count, input, group);
+  const Residence as = has_guest_lanes(view.geometry) ? Residence::native : Residence::anywhere;
+  const GuestLanes<L> lanes(true, 0u);
   std::size_t n = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t number = group.number(view, i);
+    const std::uint32_t fingerprint = group.fingerprint(i);
     deferred[n] = located(number, group.pair[i]);
-    n += !place_one<L>(blocks[number], free[number], group.bucket[i], group.fingerprint(i));
+    n += !place_one<L>(blocks[number], free[number],
+                       group.bucket[i] & lanes.of(fingerprint, as), fingerprint);
   }
   return n;
 }
 
 template <class L>
 std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
-                        Block* blocks, std::uint64_t* free, std::uint32_t* deferred) noexcept {
+                        Residence as, Block* blocks, std::uint64_t* free,
+                        std::uint32_t* deferred) noexcept {
   std::size_t n = 0;
   Resident ignored[kGroup];
   std::uint64_t bucket[kGroup];
   for (std::size_t first = 0; first < count; first += kGroup) {
     const std::size_t end = std::min(kGroup, count - first);
-    complete<L>(keys + first, end, ignored, bucket);
+    complete<L>(keys + first, end, as, ignored, bucket);
     for (std::size_t i = 0; i < end; ++i) {
       const std::uint32_t key = keys[first + i];
       const std::uint32_t number = key >> 20 & mask;
@@ -366,8 +382,8 @@ HWY_INLINE bool place_one_hop(UnpackedBlock& block, std::uint64_t& free, Residen
   ways |= open[0] != 0;
   std::uint64_t rest = bucket;
   for (std::uint32_t lane = 1; lane <= L::kChoices; ++lane, rest &= rest - 1) {
-    slot[lane] = first_slot(rest);
-    open[lane] = block.bucket[slot[lane]] & free;
+    slot[lane] = first_slot(rest);  // kNobody where the bucket has no slot in some lanes
+    open[lane] = block.bucket[slot[lane]] & free & -std::uint64_t{rest != 0};
     ways |= std::uint32_t{open[lane] != 0} << lane;
   }
   slot[L::kChoices + 1] = UnpackedBlock::kNobody;
@@ -401,12 +417,27 @@ void place_bulk(BulkPlacement& placement) noexcept {
 }
 
 template <class L>
-void unpack(const Block& block, UnpackedBlock& unpacked) noexcept {
+void unpack(const Block& block, bool has_guest_lanes, UnpackedBlock& unpacked) noexcept {
   alignas(64) std::uint32_t pairs[64];
   find_pairs<L>(block, pairs);
-  complete<L>(pairs, L::kSlots, unpacked.resident, unpacked.bucket);
+  complete<L>(pairs, L::kSlots, Residence::anywhere, unpacked.resident, unpacked.bucket);
+  if (GuestLanes<L>(has_guest_lanes, block).apply()) {
+    std::uint64_t of_lane[L::kChoices];
+    std::uint64_t guests = classes_of_lanes<L>(block, of_lane);
+    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
+      for (std::uint64_t rest = of_lane[lane]; rest != 0; rest &= rest - 1) {
+        unpacked.bucket[first_slot(rest)] &= ~(GuestLanes<L>::kLane << lane * L::kSlotsPerSegment);
+      }
+    }
+    for (; guests != 0; guests &= guests - 1) unpacked.bucket[first_slot(guests)] = 0;
+  }
   unpacked.free = free_slots<L>(block);
   unpacked.reach = L::kAllSlots;
+}
+
+template <class L>
+bool is_guest(Resident resident, std::size_t slot) noexcept {
+  return GuestLanes<L>(true, 0u).is_guest(fingerprint_of(resident), static_cast<std::uint32_t>(slot));
 }
 
 template <class L>

@@ -20,6 +20,7 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 template <class L>
 struct AlternateSurvey {
   EvictionCandidates& candidates;
+  const EvictionOrder& order;
   std::uint64_t away = 0;
   std::uint64_t with_room = 0;
   std::uint64_t marked = 0;
@@ -36,11 +37,15 @@ struct AlternateSurvey {
     away |= std::uint64_t{number_there != from.number} << slot;
     with_room |= std::uint64_t{free != 0} << slot;
     marked |= std::uint64_t{other.overflow_mark() != 0} << slot;
-    if constexpr (!L::kIsComputed) find_bucket(slot);
+    if constexpr (!L::kIsComputed) find_bucket(from, slot);
   }
-  HWY_INLINE void find_bucket(std::uint32_t slot) {
+  HWY_INLINE void find_bucket(const EvictionContext& from, std::uint32_t slot) {
     Place& target = candidates.target[slot];
     target.bucket = bucket_of<L>(target.fingerprint, target.bucket_offset);
+    if (order.has_guest_lanes) {
+      target.bucket &= GuestLanes<L>(true, from.blocks[target.block])
+                           .of(target.fingerprint, order.residence_after(slot));
+    }
     const bool fits = (candidates.free[slot] & target.bucket) != 0;
     fitting |= std::uint64_t{fits} << slot;
   }
@@ -48,16 +53,17 @@ struct AlternateSurvey {
 
 // Whether a resident could move into one of these free slots.
 template <class L>
-HWY_INLINE bool anyone_moves_into(const Block& shared, std::uint64_t free) {
+HWY_INLINE bool anyone_moves_into(const Block& shared, bool has_guest_lanes, std::uint64_t free) {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
 #if NESTLINE_ONE_LANE
+  const GuestLanes<L> lanes(has_guest_lanes, block);
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    if (L::get(block, s) != 0 && (bucket_at<L>(block, s) & free) != 0) return true;
+    if (L::get(block, s) != 0 && (moves_from<L>(block, lanes, s) & free) != 0) return true;
   }
   return false;
 #else
-  const MoveMasks<L> moves(block);
+  const MoveMasks<L> moves(block, GuestLanes<L>(has_guest_lanes, block));
   std::uint64_t found = 0;
   for (; free != 0; free &= free - 1) found |= moves.into(first_slot(free));
   return found != 0;
@@ -67,7 +73,7 @@ HWY_INLINE bool anyone_moves_into(const Block& shared, std::uint64_t free) {
 template <class L>
 void find_candidates(const EvictionContext& from, std::uint64_t slots,
                      EvictionCandidates& candidates) noexcept {
-  AlternateSurvey<L> survey{candidates};
+  AlternateSurvey<L> survey{candidates, from.order};
   for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
     const std::uint32_t slot = first_slot(rest);
     const std::uint32_t fingerprint = L::get(from.block, slot);
@@ -83,7 +89,7 @@ void find_candidates(const EvictionContext& from, std::uint64_t slots,
   std::uint64_t open = survey.away & survey.with_room;
   if constexpr (L::kIsComputed) {
     for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
-      survey.find_bucket(first_slot(rest));
+      survey.find_bucket(from, first_slot(rest));
     }
   }
   const std::uint64_t direct = open & survey.fitting;
@@ -93,7 +99,8 @@ void find_candidates(const EvictionContext& from, std::uint64_t slots,
     for (std::uint64_t rest = open & ~direct & survey.marked; rest != 0; rest &= rest - 1) {
       const std::uint32_t slot = first_slot(rest);
       const Block& other = from.blocks[candidates.target[slot].block];
-      const bool hopeless = !anyone_moves_into<L>(other, candidates.free[slot]);
+      const bool hopeless =
+          !anyone_moves_into<L>(other, from.order.has_guest_lanes, candidates.free[slot]);
       open ^= std::uint64_t{hopeless} << slot;
     }
   }

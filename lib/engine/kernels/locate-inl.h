@@ -373,11 +373,12 @@ HWY_INLINE void locate_alternates(const BlocksView& view, const std::uint64_t* h
     const auto growth = static_cast<int>(geometry.growth);
     const auto bases = hn::Set(d, geometry.base_blocks);
     const auto first = hn::Set(d, address_of(view, 0));
+    const auto counts = hn::Set(d, pair_mask(geometry.placement));
     for (std::size_t n = 0; n < count; n += hn::Lanes(d)) {
       const auto pair = hn::PromoteTo(d, hn::Load(d_pair, pairs + n));
       const auto fingerprint = hn::And(pair, hn::Set(d, 0xffff));
       auto x = hn::Or(hn::ShiftLeft<4>(fingerprint), hn::ShiftRight<16>(pair));
-      x = multiply64(x, kPairMultiplier1);
+      x = multiply64(hn::And(x, counts), kPairMultiplier1);
       x = multiply64(hn::Xor(x, hn::ShiftRight<32>(x)), kPairMultiplier2);
       const auto sum = hn::ShiftRight<32>(base_and_rest(x, bases));
       const auto number = hn::ShiftRight<6>(hn::Sub(hn::Load(d, home + n), first));

@@ -28,11 +28,17 @@ struct FirstSteps {
   std::uint64_t to[L::kChoices];
   std::uint64_t all = 0;
 
-  HWY_INLINE FirstSteps(const Block& block, std::uint64_t bucket) {
-    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane, bucket &= bucket - 1) {
-      const std::uint32_t slot = first_slot(bucket);
+  // A bucket without its slots in some lanes has less residents.
+  HWY_INLINE FirstSteps(const Block& block, const GuestLanes<L>& lanes, std::uint64_t bucket) {
+    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
+      const std::uint64_t slots = bucket >> lane * L::kSlotsPerSegment & GuestLanes<L>::kLane;
+      const std::uint32_t index = first_slot(slots | 1u << (L::kSlotsPerSegment - 1));
+      const std::uint32_t slot = lane * L::kSlotsPerSegment + index;
+      const std::uint32_t fingerprint = L::get(block, slot);
       from[lane] = slot;
-      to[lane] = L::bucket_with(L::get(block, slot), lane, slot - lane * L::kSlotsPerSegment);
+      to[lane] = slots == 0 ? 0
+                            : L::bucket_with(fingerprint, lane, index) &
+                                  lanes.of_resident(fingerprint, slot);
       all |= to[lane];
     }
   }
@@ -84,18 +90,18 @@ HWY_INLINE EvictionPath find_back(const MoveMasks<L>& moves, std::uint64_t start
 
 // A path to goals that the first step does not reach.
 template <class L>
-HWY_NOINLINE EvictionPath find_longer_path(const Block& block, const FirstSteps<L>& first,
-                                           std::uint64_t goals) {
-  const MoveMasks<L> moves(block);
+HWY_NOINLINE EvictionPath find_longer_path(const Block& block, const GuestLanes<L>& lanes,
+                                           const FirstSteps<L>& first, std::uint64_t goals) {
+  const MoveMasks<L> moves(block, lanes);
   return find_back(moves, first.all, goals,
                    [&](std::uint32_t slot) { return first.path_to(slot); });
 }
 
 // A path from a bucket without goals, without the first step.
 template <class L>
-HWY_NOINLINE EvictionPath find_path_back(const Block& block, std::uint64_t bucket,
-                                         std::uint64_t free) {
-  const MoveMasks<L> moves(block);
+HWY_NOINLINE EvictionPath find_path_back(const Block& block, const GuestLanes<L>& lanes,
+                                         std::uint64_t bucket, std::uint64_t free) {
+  const MoveMasks<L> moves(block, lanes);
   return find_back(moves, bucket, free, [](std::uint32_t slot) { return EvictionPath(slot); });
 }
 
@@ -108,20 +114,21 @@ EvictionPath find_path(const Block& shared, const EvictionOrder& order, std::uin
   if constexpr (L::kForm == Form::maplet) {
     return {};  // every slot is in the bucket
   } else if constexpr (L::kBits != 8 && !NESTLINE_ONE_LANE) {
-    const MoveMasks<L> moves(block, order);
+    const MoveMasks<L> moves(block, GuestLanes<L>(order.has_guest_lanes, block), order);
     return find_back(moves, bucket, goals, [](std::uint32_t slot) { return EvictionPath(slot); });
   } else {
-    const FirstSteps<L> first(block, bucket);
+    const GuestLanes<L> lanes(order.has_guest_lanes, block);
+    const FirstSteps<L> first(block, lanes, bucket);
     if ((first.all & goals) != 0) return first.path_to(first_slot(first.all & goals));
-    const MoveMasks<L> moves(block, order);
+    const MoveMasks<L> moves(block, lanes, order);
     return find_back(moves, first.all, goals,
                      [&](std::uint32_t slot) { return first.path_to(slot); });
   }
 }
 
 template <class L>
-HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, std::uint64_t free,
-                                             std::uint64_t bucket) {
+HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, const GuestLanes<L>& lanes,
+                                             std::uint64_t free, std::uint64_t bucket) {
   if (HWY_LIKELY((free & bucket) != 0)) return EvictionPath(first_slot(free & bucket));
   if constexpr (L::kForm == Form::maplet) {
     return {};
@@ -129,21 +136,24 @@ HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, std::uint64_t f
     if (free == 0) return {};
     if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
         (block.overflow_mark() != 0 && !L::kExpires)) {
-      return find_path_back<L>(block, bucket, free);
+      return find_path_back<L>(block, lanes, bucket, free);
     }
-    const FirstSteps<L> first(block, bucket);
+    const FirstSteps<L> first(block, lanes, bucket);
     if (HWY_LIKELY((first.all & free) != 0)) return first.path_to(first_slot(first.all & free));
-    return find_longer_path<L>(block, first, free);
+    return find_longer_path<L>(block, lanes, first, free);
   }
 }
 
 template <class L>
-EvictionPath find_path_to_free(const Block& shared, const Place& place) noexcept {
+EvictionPath find_path_to_free(const Block& shared, const Place& place, Residence as) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   const std::uint64_t free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   if (free == 0) return {};
-  return find_path_to_free_in<L>(block, free, bucket_of<L>(place.fingerprint, place.bucket_offset));
+  const GuestLanes<L> lanes(as != Residence::anywhere, block);
+  const std::uint64_t bucket =
+      bucket_of<L>(place.fingerprint, place.bucket_offset) & lanes.of(place.fingerprint, as);
+  return find_path_to_free_in<L>(block, lanes, free, bucket);
 }
 
 }  // namespace HWY_NAMESPACE

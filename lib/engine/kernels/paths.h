@@ -46,22 +46,29 @@ class EvictionPath {
   std::uint64_t word_ = 0;
 };
 
-// The bucket of the fingerprint in a slot.
+// The bucket of the fingerprint in a slot, and the part of it that the resident may move to.
 template <class L>
 NESTLINE_INLINE std::uint64_t bucket_at(const Block& block, std::uint32_t slot) {
   const std::uint32_t fingerprint = L::get(block, slot);
   return L::bucket(fingerprint, L::bucket_offset_at(fingerprint, slot));
 }
-
-// Whether each step is still possible: other threads may have changed the block.
 template <class L>
-bool still_valid(const Block& block, EvictionPath path) {
-  if (!path) return false;
+NESTLINE_INLINE std::uint64_t moves_from(const Block& block, const GuestLanes<L>& lanes,
+                                         std::uint32_t slot) {
+  return bucket_at<L>(block, slot) & lanes.of_resident(L::get(block, slot), slot);
+}
+
+// Whether each step is still possible: other threads may have changed the block. `allowed`: the
+// slots that the newcomer may have.
+template <class L>
+bool still_valid(const Block& block, EvictionPath path, const GuestLanes<L>& lanes,
+                 std::uint64_t allowed) {
+  if (!path || (allowed >> path.step(0) & 1) == 0) return false;
   const std::uint32_t last = path.steps() - 1;
   for (std::uint32_t i = 0; i < last; ++i) {
     const std::uint32_t slot = path.step(i);
     if (L::get(block, slot) == 0) return false;
-    if ((bucket_at<L>(block, slot) >> path.step(i + 1) & 1) == 0) return false;
+    if ((moves_from<L>(block, lanes, slot) >> path.step(i + 1) & 1) == 0) return false;
   }
   return L::get(block, path.step(last)) == 0;
 }
@@ -96,11 +103,14 @@ struct alignas(64) EvictionOrder {
   // A range of ranks that has two residents of a full block on average.
   template <class L>
   static constexpr std::uint32_t kStep = 2 * kEvictionRanks / L::kSlots;
-  // Slots: free; of ranks that the mark covers; and of the next ranks, which are below `below`.
+  // Slots: free; of ranks that the mark covers; of the next ranks, which are below `below`; and of
+  // those that are known to be guests, who are not among the others.
   std::uint64_t free;
   std::uint64_t covered;
   std::uint64_t next;
+  std::uint64_t guests;
   std::uint32_t below;
+  bool has_guest_lanes = false;  // set before the residents are ranked
   // As wide as vectors of the block's fingerprints need them. Those of free slots mean nothing.
   template <class L>
   using BucketOffset = std::conditional_t<L::kForm == Form::halfwords, std::uint16_t, std::uint8_t>;
@@ -110,6 +120,11 @@ struct alignas(64) EvictionOrder {
     std::memcpy(&bucket_offset, bucket_offsets + slot * sizeof(bucket_offset),
                 sizeof(bucket_offset));
     return bucket_offset;
+  }
+  // As what the resident of a slot comes to its other block; kNobody: the newcomer, from home.
+  [[nodiscard]] Residence residence_after(std::uint32_t slot) const {
+    if (!has_guest_lanes) return Residence::anywhere;
+    return (guests >> slot & 1) != 0 ? Residence::native : Residence::guest;
   }
   alignas(64) std::uint8_t bucket_offsets[64];
 };

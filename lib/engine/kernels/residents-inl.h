@@ -33,6 +33,20 @@ std::uint64_t of_ranks_by_slots(const Block& shared, std::uint32_t from,
   return slots;
 }
 
+// For each lane the slots of the classes whose guest lane it is. Returns those of guests.
+template <class L>
+std::uint64_t classes_of_lanes_by_slots(const Block& block, std::uint64_t* of_lane) {
+  for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) of_lane[lane] = 0;
+  std::uint64_t guests = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    const std::uint32_t first = kGuestLanes<L>[L::get(block, s) & 0xff];
+    if (first == L::kSlots) continue;
+    of_lane[first / L::kSlotsPerSegment] |= std::uint64_t{1} << s;
+    guests |= std::uint64_t{s - first < L::kSlotsPerSegment} << s;
+  }
+  return guests;
+}
+
 template <class L>
 void rank_by_slots(const Block& shared, EvictionOrder& order) noexcept {
   BlockCopy copy;
@@ -46,11 +60,21 @@ void rank_by_slots(const Block& shared, EvictionOrder& order) noexcept {
   const std::uint32_t mark = block.overflow_mark();
   order.below = mark + EvictionOrder::kStep<L>;
   order.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
-  order.covered = of_ranks_by_slots<L>(block, 0, mark);
-  order.next = of_ranks_by_slots<L>(block, mark, order.below);
+  order.guests = 0;
+  if (GuestLanes<L>(order.has_guest_lanes, mark).apply()) {
+    std::uint64_t of_lane[L::kChoices];
+    order.guests = classes_of_lanes_by_slots<L>(block, of_lane);
+  }
+  order.covered = of_ranks_by_slots<L>(block, 0, mark) & ~order.guests;
+  order.next = of_ranks_by_slots<L>(block, mark, order.below) & ~order.guests;
 }
 
 #if NESTLINE_ONE_LANE
+
+template <class L>
+std::uint64_t classes_of_lanes(const Block& block, std::uint64_t* of_lane) {
+  return classes_of_lanes_by_slots<L>(block, of_lane);
+}
 
 template <class L>
 std::uint64_t of_ranks(const Block& block, std::uint32_t from, std::uint32_t below) noexcept {
@@ -66,13 +90,14 @@ void rank(const Block& block, EvictionOrder& order) noexcept {
 template <class L>
 class MoveMasks {
  public:
-  explicit MoveMasks(const Block& block) {
+  MoveMasks(const Block& block, const GuestLanes<L>& lanes) {
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-      buckets_[s] = L::get(block, s) == 0 ? 0 : bucket_at<L>(block, s);
+      buckets_[s] = L::get(block, s) == 0 ? 0 : moves_from<L>(block, lanes, s);
     }
   }
-  MoveMasks(const Block& block, const EvictionOrder&) : MoveMasks(block) {}
-  // The slots whose residents have slot e in their buckets.
+  MoveMasks(const Block& block, const GuestLanes<L>& lanes, const EvictionOrder&)
+      : MoveMasks(block, lanes) {}
+  // The slots whose residents may move to slot e.
   [[nodiscard]] std::uint64_t into(std::uint32_t e) const {
     std::uint64_t slots = 0;
     for (std::uint32_t s = 0; s < L::kSlots; ++s) slots |= (buckets_[s] >> e & 1) << s;
@@ -267,6 +292,36 @@ std::uint64_t of_ranks(const Block& shared, std::uint32_t from, std::uint32_t be
   }
 }
 
+// As classes_of_lanes_by_slots.
+template <class L>
+HWY_INLINE std::uint64_t classes_of_lanes(const Block& block, std::uint64_t* of_lane) {
+  using T = EvictionOrder::BucketOffset<L>;
+  const BlockTag<T> d;
+  for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) of_lane[lane] = 0;
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+    auto classes = hn::Load(d, reinterpret_cast<const T*>(block.bytes.data()) + s);
+    if constexpr (L::kForm == Form::halfwords) {
+      static_assert(L::kChoices == 5);
+      classes = hn::And(classes, hn::Set(d, T{0xff}));
+      const auto fifth = hn::MulHigh(classes, hn::Set(d, T{65536 / 5 + 1}));
+      classes = hn::Sub(classes, hn::Mul(fifth, hn::Set(d, T{5})));
+    } else {
+      static_assert(L::kChoices == 4);
+      classes = hn::And(classes, hn::Set(d, T{3}));
+    }
+    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
+      of_lane[lane] |= bits_of(d, hn::Eq(classes, hn::Set(d, static_cast<T>(lane)))) << s;
+    }
+  }
+  const std::uint64_t all = of_ranks<L>(block, 0, kGuestClasses);
+  std::uint64_t guests = 0;
+  for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
+    of_lane[lane] &= all;
+    guests |= of_lane[lane] & GuestLanes<L>::kLane << lane * L::kSlotsPerSegment;
+  }
+  return guests;
+}
+
 template <class L>
 HWY_INLINE void rank_by_vectors(const Block& shared, EvictionOrder& order) {
   using Lanes = ResidentLanes<L>;
@@ -284,6 +339,13 @@ HWY_INLINE void rank_by_vectors(const Block& shared, EvictionOrder& order) {
   const std::uint64_t up_to_mark = low_bytes_up_to<L>(block, mark);
   order.covered = up_to_mark & ~order.free;
   order.next = low_bytes_up_to<L>(block, std::min(order.below, 255u)) & ~up_to_mark;
+  order.guests = 0;
+  if (GuestLanes<L>(order.has_guest_lanes, mark).apply()) {
+    std::uint64_t of_lane[L::kChoices];
+    order.guests = classes_of_lanes<L>(block, of_lane);
+    order.covered &= ~order.guests;
+    order.next &= ~order.guests;
+  }
 }
 
 template <class L>
@@ -299,18 +361,21 @@ void rank(const Block& shared, EvictionOrder& order) noexcept {
 template <class L>
 class MoveMasks {
  public:
-  explicit HWY_INLINE MoveMasks(const Block& block)
+  HWY_INLINE MoveMasks(const Block& block, const GuestLanes<L>& lanes)
       : lanes_(block), bucket_offsets_(own_bucket_offsets_) {
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(D())) {
       hn::Store(lanes_.bucket_offsets(s), D(), own_bucket_offsets_ + s);
     }
+    find_kept_out(block, lanes);
   }
-  HWY_INLINE MoveMasks(const Block& block, const EvictionOrder& order)
-      : lanes_(block), bucket_offsets_(reinterpret_cast<const T*>(order.bucket_offsets)) {}
+  HWY_INLINE MoveMasks(const Block& block, const GuestLanes<L>& lanes, const EvictionOrder& order)
+      : lanes_(block), bucket_offsets_(reinterpret_cast<const T*>(order.bucket_offsets)) {
+    find_kept_out(block, lanes);
+  }
   MoveMasks(const MoveMasks&) = delete;
   MoveMasks& operator=(const MoveMasks&) = delete;
 
-  // The slots whose residents have slot e in their buckets. Bits after the last slot are 0.
+  // The slots whose residents may move to slot e. Bits after the last slot are 0.
   [[nodiscard]] HWY_INLINE std::uint64_t into(std::uint32_t e) const {
     const D d;
     const std::uint32_t lane = e / L::kSlotsPerSegment;
@@ -321,15 +386,25 @@ class MoveMasks {
           lanes_.indices(s, hn::Load(d, bucket_offsets_ + s), kRotationMultiplier[lane]);
       slots |= bits_of(d, hn::Eq(indices, index)) << s;
     }
-    return slots;
+    return slots & ~kept_out_[lane];
   }
 
  private:
   using T = typename ResidentLanes<L>::T;
   using D = typename ResidentLanes<L>::D;
 
+  HWY_INLINE void find_kept_out(const Block& block, const GuestLanes<L>& lanes) {
+    if (!lanes.apply()) {
+      for (std::uint64_t& slots : kept_out_) slots = 0;
+      return;
+    }
+    const std::uint64_t guests = classes_of_lanes<L>(block, kept_out_);
+    for (std::uint64_t& slots : kept_out_) slots |= guests;
+  }
+
   ResidentLanes<L> lanes_;
   const T* bucket_offsets_;
+  std::uint64_t kept_out_[L::kChoices];  // who may not move to the slots of a lane
   alignas(64) T own_bucket_offsets_[64 / sizeof(T)];
 };
 

@@ -3,15 +3,15 @@
 // Of base_blocks * 2^growth blocks, block = base * 2^growth + child: the base from the hash, the
 // child from the highest `growth` bits of the fingerprint. So when the filter doubles, block b
 // splits into 2b and 2b + 1 by the fingerprints' next bit; no key is hashed again. The alternate of
-// a base is (H - base) mod base_blocks, with H from (fingerprint, bucket offset): its own inverse
-// for any number of bases; the child stays the same. A key whose alternate is the block itself has
-// none.
+// a base is (H - base) mod base_blocks, with H from (fingerprint, bucket offset) or, with guest
+// lanes, from the class (lanes.h): its own inverse for any number of bases; the child stays the
+// same. A key whose alternate is the block itself has none.
 #ifndef NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
 #define NESTLINE_LIB_ENGINE_PLACE_GEOMETRY_H_
 
 #include <cstdint>
 
-#include "lib/engine/place/layout.h"
+#include "lib/engine/place/lanes.h"
 
 namespace nestline { inline namespace v0_3 {
 
@@ -19,6 +19,7 @@ using internal::BlocksView;
 using internal::Geometry;
 using internal::Home;
 using internal::home_block_of;
+using internal::Placement;
 
 // 64 TiB of blocks: the bases are uniform up to here (hash.h), and sizes in bytes fit 64 bits.
 inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
@@ -54,9 +55,18 @@ inline Place home_of(int bits, const Geometry& geometry, std::uint64_t hash) {
 NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place& place) {
   const std::uint64_t base = place.block >> geometry.growth;
   const std::uint64_t sum =
-      multiply_high(pair_hash(place.fingerprint, place.bucket_offset), geometry.base_blocks);
+      multiply_high(pair_hash(place.fingerprint, place.bucket_offset, geometry.placement),
+                    geometry.base_blocks);
   const std::uint64_t other = sum >= base ? sum - base : sum + geometry.base_blocks - base;
   return other << geometry.growth | (place.block - (base << geometry.growth));
+}
+
+// The hash version that a placement is known by in files.
+constexpr std::uint32_t hash_version(Placement placement) {
+  return placement == Placement::anywhere ? kHashVersion : kGuestLanesHashVersion;
+}
+inline bool has_guest_lanes(const Geometry& geometry) {
+  return geometry.placement == Placement::guest_lanes;
 }
 
 // The same fingerprint in its other block.

@@ -1,4 +1,4 @@
-// Hashing, version 2: from a key to 64 bits, and from those bits to every part of a place.
+// Hashing, versions 2 and 3: from a key to 64 bits, and from those bits to every part of a place.
 //
 // Every mixing constant of a place is in this file or, for what callers inline, in
 // nestline/internal/home.h and buckets.h; those that divide keys among parts are in parts.h. The
@@ -52,6 +52,7 @@ using internal::scale16;
 using internal::Wide;
 
 inline constexpr std::uint32_t kHashVersion = 2;
+inline constexpr std::uint32_t kGuestLanesHashVersion = 3;  // the same but for alternates (lanes.h)
 
 // The two secrets are two steps of the mixer itself, so that similar seeds give unrelated secrets.
 inline constexpr MixSecrets derive_secrets(std::uint64_t seed) {
@@ -73,14 +74,20 @@ NESTLINE_INLINE constexpr std::uint32_t eviction_rank(std::uint32_t fingerprint)
   return (fingerprint & 0xff) - 1;
 }
 
-// A 64-bit hash of (fingerprint, bucket offset): home and alternate add up to it, scaled onto the
-// bases.
+// A 64-bit hash of (fingerprint, bucket offset), or of version 3 of the class alone, the
+// fingerprint's low byte: home and alternate add up to it, scaled onto the bases.
 inline constexpr std::uint64_t kPairMultiplier1 = 0x93f632e505cee36fu;
 inline constexpr std::uint64_t kPairMultiplier2 = 0x5494fc2a78752677u;
 
+// The bits of (fingerprint << 4 | bucket offset) that count.
+NESTLINE_INLINE constexpr std::uint64_t pair_mask(internal::Placement placement) {
+  return placement == internal::Placement::anywhere ? ~std::uint64_t{0} : 0xff0;
+}
 NESTLINE_INLINE constexpr std::uint64_t pair_hash(std::uint32_t fingerprint,
-                                                  std::uint32_t bucket_offset) {
-  std::uint64_t x = (std::uint64_t{fingerprint} << 4 | bucket_offset) * kPairMultiplier1;
+                                                  std::uint32_t bucket_offset,
+                                                  internal::Placement placement) {
+  std::uint64_t x = std::uint64_t{fingerprint} << 4 | bucket_offset;
+  x = (x & pair_mask(placement)) * kPairMultiplier1;
   x ^= x >> 32;
   return x * kPairMultiplier2;
 }

@@ -51,14 +51,22 @@
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
+template <class L>
+bool still_possible(const Block& block, const Place& place, Residence as, EvictionPath path) {
+  const GuestLanes<L> lanes(as != Residence::anywhere, block);
+  const std::uint64_t bucket = bucket_of<L>(place.fingerprint, place.bucket_offset);
+  return still_valid<L>(block, path, lanes, bucket & lanes.of(place.fingerprint, as));
+}
+
 // Stores in a held block if there is a path to a free slot: the known one if it is still valid. (Of
 // an expiring filter, dead slots on it may have been emptied since.)
 template <class L, class Locks>
-bool store_by_path(typename Locks::BlockLock& hold, const Place& place, typename L::Value value,
-                   EvictionPath path) {
+bool store_by_path(typename Locks::BlockLock& hold, const Place& place, Residence as,
+                   typename L::Value value, EvictionPath path) {
   const Block& block = hold.at(place.block);
-  if (!path || ((!Locks::kBlocksAreStable || L::kExpires) && !still_valid<L>(block, path))) {
-    path = find_path_to_free<L>(block, place);
+  if (!path ||
+      ((!Locks::kBlocksAreStable || L::kExpires) && !still_possible<L>(block, place, as, path))) {
+    path = find_path_to_free<L>(block, place, as);
   }
   if (path) apply<L>(hold.change(place.block), path, place.fingerprint, value);
   return static_cast<bool>(path);
@@ -80,14 +88,25 @@ template <class L>
 class EvictionSearch {
  public:
   EvictionSearch(const BlocksView& view, bool blocks_are_stable)
-      : stable_(blocks_are_stable), blocks_(view.blocks), geometry_(view.geometry) {}
+      : stable_(blocks_are_stable),
+        has_lanes_(kMayHaveGuestLanes<L> && has_guest_lanes(view.geometry)),
+        blocks_(view.blocks),
+        geometry_(view.geometry) {}
 
-  // Looks for moves that make room for a newcomer, if there is none; changes nothing.
-  HWY_NOINLINE bool search(const Place& newcomer) {
-    if (search(newcomer, kTries)) return true;
-    return !is_hopeless() &&
-           match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket) == 0 &&
-           search(newcomer, kWideTries);
+  // Looks for moves that make room for a newcomer, if there is none; changes nothing. With guest
+  // lanes higher classes leave only where nobody else can, and last of all it looks for moves that
+  // mix the blocks that they touch (lanes.h, G2).
+  HWY_NOINLINE bool search(const Place& newcomer, bool may_leave = true) {
+    may_leave_ = may_leave;
+    if (has_lanes_) {
+      end_of_ranks_ = kGuestClasses;
+      if (search_near_and_far(newcomer)) return true;
+      if (is_hopeless()) return false;
+      end_of_ranks_ = kEvictionRanks;
+      if (search_near_and_far(newcomer)) return true;
+      has_lanes_ = false;
+    }
+    return search_near_and_far(newcomer);
   }
 
  protected:
@@ -99,6 +118,7 @@ class EvictionSearch {
     Place arrival;
     std::uint32_t parent;  // the node whose block it would leave
     std::uint32_t victim;  // the slot that it would leave there, or kNobody
+    Residence as;          // as what it would arrive
   };
 
  private:
@@ -107,9 +127,17 @@ class EvictionSearch {
     return stable_ ? block : BlockLocks::copy_of(block, copy);
   }
 
+  bool search_near_and_far(const Place& newcomer) {
+    if (search(newcomer, kTries)) return true;
+    return !is_hopeless() &&
+           match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket) == 0 &&
+           search(newcomer, kWideTries);
+  }
   bool search(const Place& newcomer, int tries) {
     tries_ = tries;
-    nodes_[0] = {newcomer, 0, kNobody};
+    nodes_[0] = {newcomer, 0, kNobody, has_lanes_ ? Residence::native : Residence::anywhere};
+    nodes_[0].arrival.bucket &=
+        GuestLanes<L>(has_lanes_, blocks_[newcomer.block]).of_native(newcomer.fingerprint);
     node_count_ = 1;
     end_ = 0;
     for (std::uint32_t i = 0; i < node_count_ && i < most_expanded(tries); ++i) {
@@ -136,13 +164,12 @@ class EvictionSearch {
         : node(node_),
           arrival(arrival_),
           newcomer_class(eviction_rank(arrival_.fingerprint)),
-          block(block_),
-          newcomer_waits(node_ == 0) {}
+          block(block_) {}
 
     // Those that failed although the arrival may reach their slots.
     [[nodiscard]] std::uint64_t failed() const { return tried & ~out_of_reach; }
-    [[nodiscard]] bool are_enough(int tries) const {
-      return std::popcount(failed()) >= tries || below >= kEvictionRanks;
+    [[nodiscard]] bool are_enough(int tries, std::uint32_t end_of_ranks) const {
+      return std::popcount(failed()) >= tries || below >= end_of_ranks;
     }
 
     const std::uint32_t node;
@@ -151,7 +178,7 @@ class EvictionSearch {
     const Block& block;
     EvictionOrder order;
     // Only in the first block: elsewhere the arrival has just come from its other block.
-    bool newcomer_waits;
+    bool newcomer_waits = false;
     bool all_known = false;          // what is out of reach
     std::uint64_t out_of_reach = 0;  // slots known to be so
     std::uint64_t tried = 0;
@@ -167,9 +194,21 @@ class EvictionSearch {
     Block copy;
     const Place& arrival = nodes_[i].arrival;
     Candidates from(i, arrival, seen(blocks_[arrival.block], copy));
+    const bool may_leave = may_leave_ && from.newcomer_class < end_of_ranks_;
+    from.newcomer_waits = i == 0 && may_leave;
+    from.order.has_guest_lanes = has_lanes_;
     rank<L>(from.block, from.order);
+    if (has_lanes_) {
+      const std::uint64_t low = of_ranks<L>(from.block, 0, kGuestClasses);
+      if (from.block.overflow_mark() == kMixed) {
+        // They may be natives or guests: wherever they went, that block would be mixed too.
+        from.out_of_reach = low;
+      } else if (end_of_ranks_ != kEvictionRanks) {
+        from.out_of_reach = L::kAllSlots & ~low;
+      }
+    }
     if (std::popcount(from.order.covered) <= kManyCovered) {
-      from.some = from.order.covered | from.order.next;
+      from.some = (from.order.covered | from.order.next | from.order.guests) & ~from.out_of_reach;
       from.below = from.order.below;
     } else {
       choose(from, kPieceSteps * EvictionOrder::kStep<L>);
@@ -177,34 +216,39 @@ class EvictionSearch {
     if (looks_past_copies(from)) return true;
     for (;;) {
       if (some_leaves(from)) return true;
-      if (from.below < std::min(from.order.below, kEvictionRanks)) {
+      if (from.below < std::min(from.order.below, end_of_ranks_)) {
         choose(from, from.below + kPieceSteps * EvictionOrder::kStep<L>);
         continue;
       }
-      if (from.are_enough(tries_)) {
+      if (from.are_enough(tries_, end_of_ranks_)) {
         if (from.all_known) break;
         from.all_known = true;
         const std::uint64_t reached = reach(from);
         if ((reached & from.order.free) != 0 && ends_here(from)) return true;
         from.out_of_reach |= L::kAllSlots & ~reached;
-        if (from.are_enough(tries_)) break;
+        if (from.are_enough(tries_, end_of_ranks_)) break;
       }
       choose(from, from.below + EvictionOrder::kStep<L>);
     }
     remember_all(from);
-    if (i != 0) return false;
+    if (i != 0 || !may_leave) return false;
     const Place away = moved(geometry_, from.arrival);
-    if (from.newcomer_waits && away.block != from.arrival.block && has_room(0, away, kNobody)) {
+    const Residence as = from.order.residence_after(kNobody);
+    if (from.newcomer_waits && away.block != from.arrival.block && has_room(0, away, kNobody, as)) {
       return true;
     }
-    remember(0, away, kNobody);
+    remember(0, away, kNobody, as);
     return false;
   }
 
-  // Those of the next ranks, below `below`, have their turn; `next` together with the last covered.
+  // Those of the next ranks, below `below`, have their turn; `next` together with the last covered
+  // and with guests, who seldom find room at home.
   static void choose(Candidates& from, std::uint32_t below) {
-    if (from.below < from.order.below) below = std::min(below, from.order.below);
-    from.some = of_ranks<L>(from.block, from.below, below) & ~from.out_of_reach;
+    const bool has_passed = from.below >= from.order.below;
+    if (!has_passed) below = std::min(below, from.order.below);
+    from.some = of_ranks<L>(from.block, from.below, below) & ~from.order.guests;
+    if (!has_passed && below == from.order.below) from.some |= from.order.guests;
+    from.some &= ~from.out_of_reach;
     from.below = below;
   }
 
@@ -214,12 +258,12 @@ class EvictionSearch {
     if (!may_be_crowded(from.block, from.arrival)) return false;
     const std::uint64_t copies =
         match_among<L>(from.block, from.arrival.fingerprint, from.arrival.bucket);
-    if (std::popcount(copies) < static_cast<int>(L::kChoices) - 1) return false;
+    if (copies == 0 || std::popcount(copies) + 1 < std::popcount(from.arrival.bucket)) return false;
     const std::uint64_t reached = reach(from);
     if ((reached & from.order.free) != 0) return ends_here(from);
     from.all_known = true;
-    from.out_of_reach = (L::kAllSlots & ~reached) | copies;
-    from.some = reached & ~copies;
+    from.out_of_reach |= (L::kAllSlots & ~reached) | copies;
+    from.some = L::kAllSlots & ~from.out_of_reach;
     from.below = kEvictionRanks;
     return false;
   }
@@ -236,10 +280,10 @@ class EvictionSearch {
     find_candidates<L>({blocks_, geometry_, from.block, from.arrival.block, from.order}, from.some,
                        candidates);
     while (candidates.open != 0) {
-      const std::uint32_t slot = first_of(candidates.open, from.block, from.newcomer_class);
+      const std::uint32_t slot = first_of(candidates.open, from);
       const std::uint64_t bit = std::uint64_t{1} << slot;
       candidates.open &= ~bit;
-      if (in_chain(i, candidates.target[slot].block) || !has_room(i, candidates, slot)) continue;
+      if (in_chain(i, candidates.target[slot].block) || !has_room(from, candidates, slot)) continue;
       if (slot == kNobody || path_to(from, bit)) return true;
       from.out_of_reach |= bit;
     }
@@ -281,13 +325,16 @@ class EvictionSearch {
   // candidates, in a quarter of the time that find_path takes for each.
   static std::uint64_t reach(const Candidates& from) {
     const std::uint64_t free = from.order.free;
+    const GuestLanes<L> lanes(from.order.has_guest_lanes, from.block);
     std::uint64_t reached = from.arrival.bucket;
     std::uint64_t last = reached & ~free;
     for (std::uint32_t steps = 1; last != 0 && steps < EvictionPath::kMaxSteps; ++steps) {
       std::uint64_t next = 0;
       for (; last != 0; last &= last - 1) {
         const std::uint32_t s = first_slot(last);
-        next |= L::bucket(L::get(from.block, s), from.order.template bucket_offset<L>(s));
+        const std::uint32_t fingerprint = L::get(from.block, s);
+        next |= L::bucket(fingerprint, from.order.template bucket_offset<L>(s)) &
+                lanes.of_resident(fingerprint, s);
       }
       last = next & ~reached & ~free;
       reached |= next;
@@ -295,60 +342,67 @@ class EvictionSearch {
     return reached;
   }
 
-  // Which of some candidates leaves first.
-  static std::uint32_t first_of(std::uint64_t some, const Block& block,
-                                std::uint32_t newcomer_class) {
+  // Which of some candidates leaves first. Guests raise no mark.
+  static std::uint32_t first_of(std::uint64_t some, const Candidates& from) {
     std::uint32_t least = ~0u;
+    const std::uint64_t guests = some & from.order.guests;
+    if (guests != 0) return first_slot(guests);
     for (; some != 0; some &= some - 1) {
       const std::uint32_t slot = first_slot(some);
-      least = std::min(least, slot == kNobody ? EvictionOrder::rank_of(newcomer_class, 0)
-                                              : EvictionOrder::rank_of(
-                                                    eviction_rank(L::get(block, slot)), slot + 1));
+      const std::uint32_t rank =
+          slot == kNobody
+              ? EvictionOrder::rank_of(from.newcomer_class, 0)
+              : EvictionOrder::rank_of(eviction_rank(L::get(from.block, slot)), slot + 1);
+      least = std::min(least, rank);
     }
     return EvictionOrder::slot_of(least);
   }
 
   // Whether the candidate finds a path to a free slot in its other block: then the chain ends
   // there.
-  bool has_room(std::uint32_t i, const EvictionCandidates& candidates, std::uint32_t slot) {
+  bool has_room(const Candidates& from, const EvictionCandidates& candidates, std::uint32_t slot) {
     const Place& target = candidates.target[slot];
-    if ((candidates.direct >> slot & 1) == 0) return has_room(i, target, slot);
-    end_at(i, target, slot, EvictionPath(first_slot(candidates.free[slot] & target.bucket)));
+    const Residence as = from.order.residence_after(slot);
+    if ((candidates.direct >> slot & 1) == 0) return has_room(from.node, target, slot, as);
+    end_at(from.node, target, slot, as,
+           EvictionPath(first_slot(candidates.free[slot] & target.bucket)));
     return true;
   }
-  bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot) {
+  bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot, Residence as) {
     Block copy;
     const Block& block = seen(blocks_[target.block], copy);
-    const EvictionPath path = find_path_to_free<L>(block, target);
-    if (path) end_at(i, target, slot, path);
+    const EvictionPath path = find_path_to_free<L>(block, target, as);
+    if (path) end_at(i, target, slot, as, path);
     return static_cast<bool>(path);
   }
 
   // The chain ends where the fingerprint that leaves the slot of node i's block arrives.
-  void end_at(std::uint32_t i, const Place& target, std::uint32_t slot, EvictionPath path) {
+  void end_at(std::uint32_t i, const Place& target, std::uint32_t slot, Residence as,
+              EvictionPath path) {
     end_ = node_count_;
     end_path_ = path;
-    nodes_[end_] = {target, i, slot};
+    nodes_[end_] = {target, i, slot, as};
   }
 
   // Keeps the other blocks of those that failed, which have no room.
   void remember_all(const Candidates& from) {
     for (std::uint64_t slots = from.failed(); slots != 0;) {
-      const std::uint32_t slot = first_of(slots, from.block, 0);
+      const std::uint32_t slot = first_of(slots, from);
       slots &= ~(std::uint64_t{1} << slot);
       Place candidate = from.arrival;
       candidate.fingerprint = L::get(from.block, slot);
       candidate.bucket_offset = from.order.template bucket_offset<L>(slot);
-      remember(from.node, moved(geometry_, candidate), slot);
+      remember(from.node, moved(geometry_, candidate), slot, from.order.residence_after(slot));
     }
   }
 
   // Keeps a block without room for a longer chain.
-  void remember(std::uint32_t i, const Place& target, std::uint32_t slot) {
+  void remember(std::uint32_t i, const Place& target, std::uint32_t slot, Residence as) {
     if (node_count_ >= most_expanded(tries_) || is_node(target.block)) return;
     Node& node = nodes_[node_count_++];
-    node = {target, i, slot};
-    node.arrival.bucket = L::bucket(target.fingerprint, target.bucket_offset);
+    node = {target, i, slot, as};
+    node.arrival.bucket = L::bucket(target.fingerprint, target.bucket_offset) &
+                          GuestLanes<L>(has_lanes_, blocks_[target.block]).of(target.fingerprint, as);
   }
 
   // Whether `block` is node i's or one of those before it.
@@ -365,8 +419,11 @@ class EvictionSearch {
   int tries_ = kTries;
   std::uint32_t node_count_ = 0;
   const bool stable_;
+  bool may_leave_ = true;  // the newcomer
+  std::uint32_t end_of_ranks_ = kEvictionRanks;  // only residents of lower ranks leave
 
  protected:
+  bool has_lanes_;  // and the search minds them
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
   std::uint32_t end_ = 0;   // the node that ends the chain
@@ -402,8 +459,10 @@ class EvictionPlan : public EvictionSearch<L> {
     stores_ = true;
     if (!execute()) return false;
     if (end_ != 0) return stored_;
-    typename Locks::BlockLock hold(blocks_, nodes_[0].arrival.block);  // there are no moves
-    return store(hold, nodes_[0].arrival, this->home_path_);
+    const std::uint64_t home = nodes_[0].arrival.block;
+    typename Locks::BlockLock hold(blocks_, home);  // there are no moves
+    if (mixes()) mix(hold, home);
+    return store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
   }
 
   // Whether room was made in the newcomer's alternate instead of at home.
@@ -432,16 +491,20 @@ class EvictionPlan : public EvictionSearch<L> {
     const bool is_last = stores_ && node.parent == 0;
     const EvictionPath known = &node == &nodes_[end_] ? end_path_ : EvictionPath();
     if (node.victim == kNobody) {
-      typename Locks::BlockLock hold(blocks_, from, is_last ? arrival.block : from);
+      typename Locks::BlockLock hold(blocks_, from, is_last || mixes() ? arrival.block : from);
       raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
                               eviction_rank(arrival.fingerprint));
       count_change(from);
+      if (mixes()) {
+        mix(hold, from);
+        if (mix(hold, arrival.block)) count_change(arrival.block);
+      }
       newcomer_leaves_ = true;
       if (is_last) {
         if constexpr (L::kExpires) {
           emptied_ += empty_dead<L>(hold, arrival.block, tick_of_holder<Locks>(blocks_));
         }
-        stored_ = store(hold, arrival, known);
+        stored_ = store(hold, arrival, node.as, known);
       }
       return true;
     }
@@ -450,14 +513,23 @@ class EvictionPlan : public EvictionSearch<L> {
     // The slot and the fingerprint determine the bucket offset, so this is the same fingerprint or
     // an equal one. It moves with the value that it has now.
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
+    if (!Locks::kBlocksAreStable && !still_leaves_so(from, node)) return false;
     if (!is_dead_now(from, node.victim)) {
       EvictionPath path = known;
-      if (!Locks::kBlocksAreStable && !still_valid<L>(target, path)) path = EvictionPath();
-      if (!path) path = find_path_to_free<L>(target, arrival);
+      if (mixes()) {
+        mix(hold, from);
+        mix(hold, arrival.block);
+      }
+      if (!Locks::kBlocksAreStable && !still_possible<L>(target, arrival, node.as, path)) {
+        path = EvictionPath();
+      }
+      if (!path) path = find_path_to_free<L>(target, arrival, node.as);
       if (!path) return false;
       Block& source = hold.change(from);
-      raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
-                              eviction_rank(arrival.fingerprint));
+      if (node.as != Residence::native) {
+        raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
+                                eviction_rank(arrival.fingerprint));
+      }
       apply<L>(hold.change(arrival.block), path, arrival.fingerprint,
                L::value(source, node.victim));
       NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
@@ -467,8 +539,27 @@ class EvictionPlan : public EvictionSearch<L> {
     }
     L::set(hold.change(from), node.victim, 0);
     count_change(from);
-    if (is_last) stored_ = store(hold, nodes_[0].arrival, this->home_path_);
+    if (is_last) stored_ = store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
     return true;
+  }
+
+  // Whether these moves have to mix the blocks that they touch (lanes.h, G2).
+  [[nodiscard]] bool mixes() const {
+    return kMayHaveGuestLanes<L> && !this->has_lanes_ && has_guest_lanes(this->geometry_);
+  }
+  static bool mix(typename Locks::BlockLock& hold, std::uint64_t block) {
+    const bool changes = hold.at(block).overflow_mark() != kMixed;
+    if (changes) hold.change(block).set_overflow_mark(kMixed);
+    return changes;
+  }
+  // Whether the victim may still leave as the search had it, in blocks that may have been mixed
+  // since.
+  [[nodiscard]] bool still_leaves_so(std::uint64_t from, const Node& node) const {
+    if (node.as == Residence::anywhere) return true;
+    const std::uint32_t fingerprint = node.arrival.fingerprint;
+    const GuestLanes<L> lanes(true, blocks_[from]);
+    if (!lanes.apply()) return eviction_rank(fingerprint) >= kGuestClasses;
+    return lanes.is_guest(fingerprint, node.victim) == (node.as == Residence::native);
   }
 
   // A dead slot makes room where it is (aging.h, T2).
@@ -480,8 +571,9 @@ class EvictionPlan : public EvictionSearch<L> {
     return false;
   }
 
-  bool store(typename Locks::BlockLock& hold, const Place& place, EvictionPath path) {
-    return store_by_path<L, Locks>(hold, place, value_, path);
+  bool store(typename Locks::BlockLock& hold, const Place& place, Residence as,
+             EvictionPath path) {
+    return store_by_path<L, Locks>(hold, place, as, value_, path);
   }
 
   void count_change(std::uint64_t block) {

@@ -138,7 +138,8 @@ class ExpiringTable : public Table<L, Locks> {
     }
     // Stores in a block without its dead slots, if the key finds room there then.
     const auto store_in = [&](const Place& place, const Emptied<L>& cleaned, EvictionPath known) {
-      if (!known || !still_valid<L>(cleaned.block, known)) known = cleaned.path;
+      const GuestLanes<L> lanes(false, cleaned.block);
+      if (!known || !still_valid<L>(cleaned.block, known, lanes, home.bucket)) known = cleaned.path;
       if (!known) return false;
       emptied_ += cleaned.apply(hold, place.block);
       apply<L>(hold.change(place.block), known, place.fingerprint, death_after(now, life));

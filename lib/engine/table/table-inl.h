@@ -46,6 +46,7 @@
 #include "lib/engine/place/aging.h"
 #include "lib/engine/place/locking.h"
 #include "lib/engine/table/eviction-inl.h"
+#include "lib/engine/table/homecoming-inl.h"
 #include "nestline/outcome.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -134,16 +135,21 @@ class Table {
     Room room;
     AbsenceSnapshot absence;  // of the old key
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
-      const auto old = find_now(old_home, absence);
+      const auto old = find_now<Which::own>(old_home, absence);
       const Place target = room.is_away ? moved(view_.geometry, new_home) : new_home;
       {
         BlockLock hold(view_.blocks, target.block);
         if (old) hold.add(old->block);
         // A copy may be taken from the alternate only while there is none at home.
         if (!still(old, old_home, absence, hold)) continue;
-        const EvictionPath path = find_path_to_free<L>(view_.blocks[target.block], target);
+        const EvictionPath path =
+            find_path_to_free<L>(view_.blocks[target.block], target, as(Residence::native));
         if (path) {
-          if (old) L::set(hold.change(old->block), first_slot(copies(*old)), 0);
+          if (old) {
+            const Residence was = old->block == old_home.block ? as(Residence::native)
+                                                               : as(Residence::guest);
+            L::set(hold.change(old->block), first_slot(own_copies(*old, was)), 0);
+          }
           NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
           apply<L>(hold.change(target.block), path, target.fingerprint);
           replaced = old.has_value();
@@ -153,11 +159,12 @@ class Table {
       if (std::exchange(room.is_away, false)) continue;
       if (!old && !absence.alternate) {
         const AbsenceSnapshot before = absence_of(old_home);
-        if (find_now(old_home, absence)) continue;
+        if (find_now<Which::own>(old_home, absence)) continue;
         absence = before;
       }
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      if (!makes_room(new_home, absence, room)) return refusal(new_home);
+      // Marks fall: only with the lock of its home, a third one, would the new key be safe away.
+      if (!makes_room(new_home, absence, room, !has_lanes())) return refusal(new_home);
     }
     return std::nullopt;
   }
@@ -167,33 +174,41 @@ class Table {
   template <typename Work>
   HWY_INLINE bool change_copy(const Place& home, Value value, const Work& work) {
     BlockLock hold(view_.blocks, home.block);
-    Place place = home;
-    std::uint64_t found = copies(home, value);
-    if (found == 0 && may_be_away(view_.blocks[home.block], home, place)) {
-      if (!hold.add(place.block)) found = copies(home, value);
-      if (found == 0) {
-        found = copies(place, value);
-      } else {
-        place = home;
+    for (;;) {
+      const Block& block = view_.blocks[home.block];
+      const std::uint64_t here = own_copies(home, as(Residence::native), value);
+      std::uint64_t there = 0;
+      Place away;
+      if ((here == 0 || is_mixed(block)) && may_be_away(block, home, away)) {
+        if (!hold.add(away.block)) continue;
+        there = own_copies(away, as(Residence::guest), value);
+        if (here != 0 && !are_surely_own(away)) there = 0;
       }
+      if ((here | there) == 0) return false;
+      const std::uint64_t number = there != 0 ? away.block : home.block;
+      work(hold.change(number), first_slot(there != 0 ? there : here));
+      return true;
     }
-    if (found == 0) return false;
-    work(hold.change(place.block), first_slot(found));
-    return true;
   }
   HWY_NOINLINE bool erase(const Place& home, Value value = {}) {
-    return change_copy(home, value,
-                       [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
+    const bool done = change_copy(
+        home, value, [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
+    if (done) lower_mark(home.block);
+    return done;
+  }
+  // Lets guests of a block come home, and its mark fall, where a slot has become free.
+  HWY_INLINE void lower_mark(std::uint64_t block) {
+    if (has_lanes() && may_lower(view_.blocks[block].overflow_mark())) {
+      let_guests_come_home<L, Locks>(view_, block);
+    }
   }
 
   // The same; `hint`: slots of home's bucket that lately held copies.
   HWY_INLINE bool erase_near(const Place& home, std::uint64_t hint) {
-    if (hint != 0) {
-      BlockLock hold(view_.blocks, home.block);
-      if (L::get(view_.blocks[home.block], first_slot(hint)) == home.fingerprint) [[likely]] {
-        L::set(hold.change(home.block), first_slot(hint), 0);
-        return true;
-      }
+    if (has_lanes()) hint &= GuestLanes<L>::natives_anywhere_of(home.fingerprint);
+    if (hint != 0 && erase_in(home, first_slot(hint))) [[likely]] {
+      lower_mark(home.block);
+      return true;
     }
     return erase(home);
   }
@@ -244,17 +259,38 @@ class Table {
   [[nodiscard]] bool contains(const Place& home) const { return find_now(home, {}).has_value(); }
 
  protected:  // for expiring_table-inl.h
+  // Whether the filter has guest lanes (lanes.h).
+  [[nodiscard]] HWY_INLINE bool has_lanes() const {
+    return kMayHaveGuestLanes<L> && has_guest_lanes(view_.geometry);
+  }
+  [[nodiscard]] HWY_INLINE Residence as(Residence residence) const {
+    return has_lanes() ? residence : Residence::anywhere;
+  }
+  [[nodiscard]] HWY_INLINE bool is_mixed(const Block& block) const {
+    return has_lanes() && block.overflow_mark() == kMixed;
+  }
+  // Clears a slot of home that held a copy a moment ago.
+  HWY_INLINE bool erase_in(const Place& home, std::uint32_t slot) {
+    BlockLock hold(view_.blocks, home.block);
+    const Block& block = view_.blocks[home.block];
+    if (L::get(block, slot) != home.fingerprint || is_mixed(block)) return false;
+    L::set(hold.change(home.block), slot, 0);
+    return true;
+  }
+
   // Stores in a held block if a free slot or a displacement allows it.
-  static HWY_INLINE bool store(BlockLock& hold, const Place& place, Value value) {
+  HWY_INLINE bool store(BlockLock& hold, const Place& place, Value value) {
     BlockCopy copy;
     const Block& now = readable_block(hold.at(place.block), copy);
     const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
+    const GuestLanes<L> lanes(has_lanes(), now);
+    const std::uint64_t bucket = place.bucket & lanes.of_native(place.fingerprint);
     // Apart from the paths: packing a path of one slot and applying it takes longer than the rest.
-    if (HWY_LIKELY((free & place.bucket) != 0)) {
-      L::set(hold.change(place.block), first_slot(free & place.bucket), place.fingerprint, value);
+    if (HWY_LIKELY((free & bucket) != 0)) {
+      L::set(hold.change(place.block), first_slot(free & bucket), place.fingerprint, value);
       return true;
     }
-    const EvictionPath path = find_path_to_free_in<L>(now, free, place.bucket);
+    const EvictionPath path = find_path_to_free_in<L>(now, lanes, free, bucket);
     if (!path) return false;
     apply<L>(hold.change(place.block), path, place.fingerprint, value);
     return true;
@@ -268,9 +304,10 @@ class Table {
   };
   // Makes room by moves to other blocks for a newcomer whose caller stores it, after another look:
   // `absence` stays true through these moves. False: there is no room.
-  HWY_NOINLINE bool makes_room(const Place& newcomer, AbsenceSnapshot& absence, Room& room) {
+  HWY_NOINLINE bool makes_room(const Place& newcomer, AbsenceSnapshot& absence, Room& room,
+                               bool may_leave = true) {
     Eviction plan(view_);
-    if (!plan.search(newcomer)) return false;
+    if (!plan.search(newcomer, may_leave)) return false;
     NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
     if (absence.alternate) plan.watch(*absence.alternate);
     const bool made = plan.execute();
@@ -307,14 +344,15 @@ class Table {
     if (copies(home) != 0 || (both && copies(away) != 0 && !is_exposed_by_us(absence, away))) {
       return Outcome::present;
     }
-    if (room_.is_away) {
-      // Home's mark covers the rank by now, so no harm is done if home changes while add() waits.
-      away = moved(view_.geometry, home);
-      hold.add(away.block);
-      if (store_by_path<L, Locks>(hold, away, {}, room_.path)) return Outcome::stored;
-    }
-    if (store_by_path<L, Locks>(hold, home, {}, room_.is_away ? EvictionPath() : room_.path))
+    // Home's mark was raised for it, but may have fallen since.
+    if (room_.is_away && both &&
+        store_by_path<L, Locks>(hold, away, as(Residence::guest), {}, room_.path)) {
       return Outcome::stored;
+    }
+    if (store_by_path<L, Locks>(hold, home, as(Residence::native), {},
+                                room_.is_away ? EvictionPath() : room_.path)) {
+      return Outcome::stored;
+    }
     if constexpr (!Locks::kBlocksAreStable) absence = absence_of(home);
     return std::nullopt;
   }
@@ -370,27 +408,39 @@ class Table {
     all.blocks = 2;
   }
 
-  // Where a copy of the key is, if anywhere, as `read` shows it.
-  template <class AnyRead>
+  // Where a copy of the key is, if anywhere, as `read` shows it: what lookups take for one, or one
+  // that may be cleared for it.
+  enum class Which : std::uint8_t { alike, own };
+  template <Which kWhich, class AnyRead>
   [[nodiscard]] HWY_NOINLINE std::optional<Place> find(AnyRead& read, const Place& home,
                                                        const AbsenceSnapshot& absence) const {
+    const bool exact = kWhich == Which::own && has_lanes();
     const Block& block = read.at(home.block);
-    if (copies(block, home) != 0) return home;
+    std::uint64_t here = copies(block, home);
+    if (exact) here &= GuestLanes<L>(true, block).of_native(home.fingerprint);
+    if (here != 0 && !(exact && is_mixed(block))) return home;
     Place away;
-    if (!may_be_away(block, home, away)) return std::nullopt;
+    if (!may_be_away(block, home, away)) return here == 0 ? std::nullopt : std::optional(home);
     const bool exposed = is_exposed_by_us(absence, away);  // before it is looked at
-    if (copies(read.at(away.block), away) == 0 || exposed) return std::nullopt;
+    const Block& other = read.at(away.block);
+    std::uint64_t there = copies(other, away);
+    if (exact) there &= GuestLanes<L>(true, other).of_guest(home.fingerprint);
+    if (here != 0 && (there == 0 || exposed || !are_surely_own(other, home.fingerprint))) {
+      return home;
+    }
+    if (there == 0 || exposed) return std::nullopt;
     return away;
   }
+  template <Which kWhich = Which::alike>
   [[nodiscard]] HWY_NOINLINE std::optional<Place> find_now(const Place& home,
                                                            const AbsenceSnapshot& absence) const {
-    return read(home, [&](auto& read) HWY_ATTR { return find(read, home, absence); });
+    return read(home, [&](auto& read) HWY_ATTR { return find<kWhich>(read, home, absence); });
   }
   // Whether find_now would return the same under `hold`; false too if that cannot be decided now.
   [[nodiscard]] bool still(const std::optional<Place>& found, const Place& home,
                            const AbsenceSnapshot& absence, const BlockLock& hold) const {
     OptimisticRead read(view_.blocks, &hold);
-    const std::optional<Place> now = find(read, home, absence);
+    const std::optional<Place> now = find<Which::own>(read, home, absence);
     const bool same = now.has_value() == found.has_value() && (!now || now->block == found->block);
     return same && read.valid();
   }
@@ -402,9 +452,14 @@ class Table {
   [[nodiscard]] HWY_INLINE std::uint64_t copies(const Place& place) const {
     return copies(view_.blocks[place.block], place);
   }
-  // Those that have this value.
-  [[nodiscard]] HWY_INLINE std::uint64_t copies(const Place& place, Value value) const {
+  // Those that may be cleared for a key that is there as this, and have this value.
+  [[nodiscard]] HWY_INLINE std::uint64_t own_copies(const Place& place, Residence as,
+                                                    Value value = {}) const {
     std::uint64_t found = copies(place);
+    if constexpr (kMayHaveGuestLanes<L>) {
+      const GuestLanes<L> lanes(as != Residence::anywhere, view_.blocks[place.block]);
+      found &= lanes.of(place.fingerprint, as);
+    }
     if constexpr (L::kHasValues) {
       for (std::uint64_t rest = found; rest != 0; rest &= rest - 1) {
         const std::uint32_t slot = first_slot(rest);
@@ -412,6 +467,15 @@ class Table {
       }
     }
     return found;
+  }
+  // Whether own copies in this alternate cannot be natives of it. Then they are cleared first where
+  // home is mixed: those there may be another key's, which looks the same and has only them.
+  [[nodiscard]] HWY_INLINE static bool are_surely_own(const Block& alternate,
+                                                      std::uint32_t fingerprint) {
+    return GuestLanes<L>(true, alternate).of_guest(fingerprint) != GuestLanes<L>::kEverywhere;
+  }
+  [[nodiscard]] HWY_INLINE bool are_surely_own(const Place& away) const {
+    return are_surely_own(view_.blocks[away.block], away.fingerprint);
   }
   [[nodiscard]] HWY_INLINE bool may_be_away(const Block& block, const Place& home,
                                             Place& away) const {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "lib/filters/filter/blocks.h"
+#include "lib/filters/filter/growth.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
@@ -42,7 +43,9 @@ void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
       const std::uint32_t bucket_offset = L::bucket_offset_at(fingerprint, slot);
       std::uint64_t home = at >> old_growth << new_growth;
       if (new_growth != 0) home |= fingerprint >> (static_cast<unsigned>(L::kBits) - new_growth);
-      const Place place{home, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
+      const Place place = home_of_resident<L>(
+          block, to, {home, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset},
+          slot);
       const bool stored = target.insert_at(to.view, place) == Outcome::stored;
       // A copy that is found from here is found from the key's home: marks have been raised.
       if (!stored && (surplus == IfFull::stays || target.count(to.view, place, nullptr) == 0))
@@ -57,7 +60,8 @@ void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
 }  // namespace
 
 bool are_related(const Shape& a, const Shape& b) noexcept {
-  return a.bits == b.bits && a.seed == b.seed && a.geometry.base_blocks == b.geometry.base_blocks;
+  return a.bits == b.bits && a.seed == b.seed && a.geometry.base_blocks == b.geometry.base_blocks &&
+         a.geometry.placement == b.geometry.placement;
 }
 
 MatchConfidence match_confidence_of(const Blocks& state, std::uint64_t key) noexcept {
@@ -84,7 +88,9 @@ bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
   const auto block = [&](std::uint64_t number) -> const Block& {
     return state.view.blocks[number];
   };
-  if (state.engine->block.find_path_to_free(block(home.block), home)) return false;
+  const Residence as =
+      has_guest_lanes(state.view.geometry) ? Residence::native : Residence::anywhere;
+  if (state.engine->block.find_path_to_free(block(home.block), home, as)) return false;
   return count_copies(state.engine->block, state.view.geometry, home, false, block) >=
          most_copies(state.bits) / 2 - 1;
 }

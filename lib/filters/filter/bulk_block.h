@@ -73,8 +73,8 @@ class BulkBlock {
   // no slot, another key leaves, or the key itself. `free` becomes the block's free slots.
   void place_own(std::span<std::uint32_t> deferred, Block& block, std::uint64_t& free) {
     if (deferred.size() > kMaxBulkPlaced) deferred = thin_out(deferred);
-    kernels_.unpack(block, slots_);
-    receive(deferred);
+    unpack(block);
+    receive(deferred, as(Residence::native));
     let_own_leave();
     kernels_.place_bulk(placement_);
     for_each_unplaced([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
@@ -84,16 +84,23 @@ class BulkBlock {
 
   // Gives slots to arrivals, keys evicted from other blocks, in a block that has been filled. If
   // they are more than its free slots, residents of the lowest ranks leave first, as long as the
-  // mark rises by no more than `max_mark_increase`; the other arrivals go back to their homes.
+  // mark rises by no more than `max_mark_increase`; the other arrivals go back to their homes, with
+  // guest lanes to be inserted there one by one.
   // `free_slots` becomes the block's.
   void add(std::span<const std::uint32_t> arrivals, std::uint32_t max_mark_increase, Block& block,
            std::uint64_t& free_slots) {
-    kernels_.unpack(block, slots_);
+    unpack(block);
     mark_ = block.overflow_mark();
     max_mark_increase_ = max_mark_increase;
     const std::size_t taken = std::min(arrivals.size(), kMaxBulkPlaced);
-    for (const std::uint32_t pair : arrivals.subspan(taken)) to_remainder(pair);
-    receive(arrivals.first(taken));
+    for (const std::uint32_t pair : arrivals.subspan(taken)) {
+      if (has_lanes()) {
+        return_home(pair);
+      } else {
+        to_remainder(pair);
+      }
+    }
+    receive(arrivals.first(taken), as(Residence::guest));
     const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
     bool others_leave = true;
     if (taken > free) {
@@ -116,9 +123,18 @@ class BulkBlock {
     return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
   }
 
-  void receive(std::span<const std::uint32_t> pairs) {
+  [[nodiscard]] bool has_lanes() const { return has_guest_lanes(geometry_); }
+  [[nodiscard]] Residence as(Residence residence) const {
+    return has_lanes() ? residence : Residence::anywhere;
+  }
+  void unpack(const Block& block) { kernels_.unpack(block, has_lanes(), slots_); }
+  // Guests do not leave: they would have to go home.
+  [[nodiscard]] bool may_leave(Resident resident, std::size_t slot) const {
+    return !has_lanes() || !kernels_.is_guest(resident, slot);
+  }
+  void receive(std::span<const std::uint32_t> pairs, Residence as) {
     placement_.count = pairs.size();
-    kernels_.complete(pairs.data(), pairs.size(), placement_.newcomer, placement_.bucket);
+    kernels_.complete(pairs.data(), pairs.size(), as, placement_.newcomer, placement_.bucket);
   }
 
   // Calls visit(key, bucket) for the newcomers that found no slot.
@@ -190,7 +206,8 @@ class BulkBlock {
         for (; bits != 0; bits &= bits - 1) {
           const std::size_t i = half * 64 + first_slot(bits);
           rank[found] = std::uint64_t{keys[i]} << 8 | i;
-          found += has_roomy_alternate(keys[i], alternate[found]);
+          found += has_roomy_alternate(keys[i], alternate[found]) &&
+                   (half != 0 || may_leave(keys[i], i));
         }
       }
       std::array<std::uint8_t, 2 * kMaxBulkPlaced + 1> evictee;
@@ -236,6 +253,7 @@ class BulkBlock {
   }
 
   void go_back(Resident key) {
+    if (has_lanes()) return return_home(key & kPairMask);
     const std::uint64_t alternate = alternate_of_key(key);
     if (max_mark_increase_ == kEvictionRanks || alternate == block_) return to_remainder(key);
     departed_.evicted.push(located(alternate, key & kPairMask));
@@ -246,7 +264,7 @@ class BulkBlock {
     if ((slots_.free >> slot & 1) != 0) return false;
     const Resident evictee = slots_.resident[slot];
     std::uint64_t alternate = 0;
-    if (!has_roomy_alternate(evictee, alternate)) return false;
+    if (!may_leave(evictee, slot) || !has_roomy_alternate(evictee, alternate)) return false;
     if (!kernels_.place_by_search(slots_, key, bucket, std::uint64_t{1} << slot)) return false;
     leave(evictee, alternate);
     return true;
@@ -267,6 +285,10 @@ class BulkBlock {
   }
   void to_remainder(std::uint32_t pair) {
     departed_.remainder.push_back(located(block_, pair & kPairMask));
+  }
+  void return_home(std::uint32_t pair) {
+    pair &= kPairMask;
+    departed_.remainder.push_back(located(alternate_of_key(pair), pair));
   }
 
   // Visits keys[i] by ascending rank, bucket offset and fingerprint; stops when visit(i) returns

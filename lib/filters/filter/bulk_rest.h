@@ -48,9 +48,11 @@ class BulkRest {
   // Stores the evicted and remainder of all ranges, or adds them to the refused.
   void insert(std::span<Evicted> all) {
     state_->size = keys_.size();
+    const bool has_lanes = has_guest_lanes(view_.geometry);
     for (Evicted& departed : all) {
       departed.evicted.for_each_part([&](auto keys) {
-        for (const std::uint64_t key : keys) insert(key, departed);
+        // With guest lanes it matters which block is home.
+        for (const std::uint64_t key : keys) insert(has_lanes ? other(key) : key, departed);
       });
       for (const std::uint64_t key : departed.remainder) insert(key, departed);
     }

@@ -86,6 +86,8 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
   return visit_layout(made.bits, [&](auto layout) {
     using L = decltype(layout);
     const FilterOperations& table = made.engine->filter.alone;
+    const Residence as =
+        has_guest_lanes(made.view.geometry) ? Residence::native : Residence::anywhere;
     const std::size_t all = from.size() * L::kSlots;
     for (std::size_t i = 0; i < all; ++i) {
       const std::size_t block = order == Order::by_block ? i / L::kSlots : i % from.size();
@@ -94,13 +96,15 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
       const std::uint32_t fingerprint = L::get(from[block], slot);
       if (fingerprint == 0) continue;
       const std::uint32_t bucket_offset = L::bucket_offset_at(fingerprint, slot);
-      const Place place{block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
+      const Place place = home_of_resident<L>(
+          from[block], made,
+          {block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset}, slot);
       const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kChoices;
       const auto is_crowded = [&] {
         return order == Order::by_slot && table.count(made.view, place, nullptr) + 1 >= crowd;
       };
       const auto has_way = [&](const Place& to) {
-        return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to)};
+        return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to, as)};
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));
@@ -119,7 +123,7 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
 OwnedBlocks grown(const Blocks& state) {
   const Geometry& geometry = state.view.geometry;
   if (!can_grow(state.bits, geometry)) return nullptr;
-  const Geometry doubled{geometry.base_blocks, geometry.growth + 1};
+  const Geometry doubled{geometry.base_blocks, geometry.growth + 1, geometry.placement};
   auto made = fresh(state, doubled, grown_capacity(state.bits, doubled, state.capacity));
   const auto from = blocks_of(state);
   state.engine->split(from.data(), from.size(), geometry.growth, made->blocks());
@@ -164,7 +168,8 @@ bool can_merge(const Shape& into, const Shape& other, std::string* why) {
   const Geometry& a = into.geometry;
   const Geometry& b = other.geometry;
   const bool alike = into.bits == other.bits && into.seed == other.seed &&
-                     a.base_blocks == b.base_blocks && a.growth == b.growth;
+                     a.base_blocks == b.base_blocks && a.growth == b.growth &&
+                     a.placement == b.placement;
   if (alike || why == nullptr) return alike;
   if (into.bits != other.bits) {
     *why = difference("fingerprints of the same width", "bits", into.bits, other.bits);
@@ -173,6 +178,9 @@ bool can_merge(const Shape& into, const Shape& other, std::string* why) {
   } else if (a.base_blocks != b.base_blocks) {
     *why = difference("begun with the same number of blocks", "begun with", a.base_blocks,
                       b.base_blocks);
+  } else if (a.placement != b.placement) {
+    *why = difference("keys placed by the same hash version", "versions",
+                      hash_version(a.placement), hash_version(b.placement));
   } else {
     *why =
         difference("doubled equally often (grow the smaller one)", "doubled", a.growth, b.growth);

@@ -17,6 +17,13 @@
 
 namespace nestline { inline namespace v0_3 {
 
+// Of a new filter. In a small one many keys have no other block: their guest lanes would stay empty.
+inline constexpr std::uint64_t kLeastLaneBlocks = 64;
+constexpr Placement placement_of(int bits, std::uint64_t blocks) {
+  const bool has_lanes = is_width(bits) && blocks >= kLeastLaneBlocks;
+  return has_lanes ? Placement::guest_lanes : Placement::anywhere;
+}
+
 // The decided size of a new filter.
 struct Size {
   int bits;
@@ -27,7 +34,7 @@ struct Size {
 
   // Of the empty filter.
   [[nodiscard]] Shape shape(std::uint64_t seed) const {
-    return {bits, {blocks, 0}, seed, capacity, max_capacity};
+    return {bits, {blocks, 0, placement_of(bits, blocks)}, seed, capacity, max_capacity};
   }
 };
 

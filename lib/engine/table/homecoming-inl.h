@@ -1,0 +1,116 @@
+// Per-target: guests come home, and marks fall (lanes.h). What erases a key looks at the classes
+// that home's mark covers, from the highest on. Each has one partner, the block where all of it is
+// that is away. A guest there comes home if it finds room; where none is left, the mark no longer
+// covers the class.
+//
+// Why no mark is too low. Let A be the block, held by this thread from the look at the partner B
+// until the mark is lowered. Every move of a key of A to B, and every newcomer that A sends there,
+// needs A's lock. So who is away in B when B is read is away until then, and nobody else. B is read
+// whole at one instant (R3), held by nobody else. A key of A in B is a guest: if B is not mixed, it
+// is in the class's guest lane (G1); if it is, it is anywhere in B. There is no resident of the
+// class in that lane, or in all of B: so there is no such key.
+//
+// Why no other key comes to A. Who is in the guest lane of a block that is not mixed is a guest of
+// its partner for the class (G1), which is A.
+#if defined(NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_
+#undef NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_
+#else
+#define NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "lib/engine/engine.h"
+#include "lib/engine/kernels/match-inl.h"
+#include "lib/engine/kernels/paths-inl.h"
+#include "lib/engine/kernels/residents-inl.h"
+#include "lib/engine/place/locking.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
+
+// Classes looked at, and guests brought home, at a time.
+inline constexpr std::uint32_t kHomecomingSteps = 12;
+
+// Whether a block has a mark that may fall.
+inline bool may_lower(std::uint32_t mark) { return mark - 1 < kMixed - 1; }
+
+template <class L, class Locks>
+class Homecoming {
+ public:
+  Homecoming(const BlocksView& view, std::uint64_t block)
+      : view_(view), block_(block), hold_(view.blocks, block) {}
+
+  HWY_INLINE void run() {
+    mark_ = home().overflow_mark();
+    for (std::uint32_t step = 0; step < kHomecomingSteps && may_lower(mark_); ++step) {
+      if (!look()) break;
+    }
+    set_mark();
+  }
+
+ private:
+  [[nodiscard]] const Block& home() const { return hold_.at(block_); }
+  void set_mark() {
+    if (home().overflow_mark() != mark_) hold_.change(block_).set_overflow_mark(mark_);
+  }
+
+  // Looks at the highest class that the mark covers. False: it stays so.
+  HWY_INLINE bool look() {
+    const std::uint32_t rank = mark_ - 1;
+    const std::uint64_t partner = alternate_of(view_.geometry, {block_, 0, rank + 1, 0});
+    if (partner != block_) {
+      typename Locks::OptimisticRead read(view_.blocks, &hold_);
+      const Block& other = read.at(partner);
+      const GuestLanes<L> lanes(true, other);
+      const std::uint64_t guests = of_ranks<L>(other, rank, rank + 1) & lanes.of_guest(rank + 1);
+      if (!read.valid()) return false;
+      if (guests != 0) {
+        const bool are_known = rank < kGuestClasses && lanes.apply();
+        return are_known && come_home(partner, rank, first_slot(guests));
+      }
+    }
+    --mark_;
+    return true;
+  }
+
+  // Brings the guest in this slot home, if there is room.
+  bool come_home(std::uint64_t partner, std::uint32_t rank, std::uint32_t slot) {
+    const std::uint64_t free = free_slots<L>(home());
+    if (free == 0) return false;
+    set_mark();
+    if (!hold_.add(partner)) {  // home was released meanwhile
+      mark_ = home().overflow_mark();
+      return true;
+    }
+    const Block& from = hold_.at(partner);
+    const std::uint32_t fingerprint = L::get(from, slot);
+    if (eviction_rank(fingerprint) != rank || !GuestLanes<L>(true, from).is_guest(fingerprint, slot)) {
+      return true;  // another guest may be there
+    }
+    const Place arrival = {block_, 0, fingerprint, L::bucket_offset_at(fingerprint, slot)};
+    const EvictionPath path = find_path_to_free<L>(home(), arrival, Residence::native);
+    if (!path) return false;
+    apply<L>(hold_.change(block_), path, fingerprint);
+    NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+    L::set(hold_.change(partner), slot, 0);
+    return true;
+  }
+
+  const BlocksView& view_;
+  const std::uint64_t block_;
+  typename Locks::BlockLock hold_;
+  std::uint32_t mark_ = 0;
+};
+
+// For a block whose mark may fall, of a filter with guest lanes.
+template <class L, class Locks>
+HWY_NOINLINE void let_guests_come_home(const BlocksView& view, std::uint64_t block) {
+  Homecoming<L, Locks>(view, block).run();
+}
+
+}}}  // namespace nestline::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // per-target include guard
