@@ -52,7 +52,7 @@ bool erase(const BlocksView& view, std::uint64_t hash) noexcept {
     typename Locks::BlockLock hold(view.blocks, place.block);
     std::uint64_t copies = match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
     if (has_lanes) {
-      copies &= GuestLanes<L>::natives_anywhere_of(place.fingerprint);
+      copies &= GuestLanes<L>(true, hold.at(place.block)).of_native(place.fingerprint);
       const std::uint32_t mark = hold.at(place.block).overflow_mark();
       may_lower_mark = may_lower(mark);
       if (HWY_UNLIKELY(mark == kMixed)) copies = 0;  // of which one depends on the alternate
@@ -88,7 +88,8 @@ constexpr FilterOperations filter_operations() {
 template <class L>
 inline constexpr BuildKernels kBuild = {
     L::kSlots,      L::kMaxCopies, locate_pairs<L>,    complete<L>, at_most, place_keys<L>,
-    place_pairs<L>, place_bulk<L>, place_by_search<L>, unpack<L>,   pack<L>,  is_guest<L>};
+    place_pairs<L>, place_bulk<L>, place_by_search<L>, unpack<L>,   pack<L>,
+    is_in_guest_lane<L>, raise_level<L>};
 
 template <class L>
 constexpr Engine filter_engine() {

@@ -16,7 +16,8 @@ inline constexpr std::size_t kOverflowMarkByte = 60;
 // The header word's parts, in a header as Block returns it.
 inline constexpr std::uint32_t kHeaderOverflowMark = 0xff;
 inline constexpr std::uint32_t kHeaderLock = 1u << 8;
-inline constexpr std::uint32_t kHeaderVersion = 1u << 9;  // one step; the highest bits wrap
+inline constexpr std::uint32_t kHeaderGuestLevel = 15u << 9;
+inline constexpr std::uint32_t kHeaderVersion = 1u << 13;  // one step; the highest bits wrap
 
 // How slots lie in a block; of bytes_and_nibbles the nibble is apart from its byte, and of bytes
 // there may be planes.

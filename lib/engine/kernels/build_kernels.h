@@ -89,12 +89,15 @@ struct BuildKernels {
   // being changed, if there is none. Residents of goals are overwritten.
   bool (*place_by_search)(UnpackedBlock& block, Resident newcomer, std::uint64_t bucket,
                           std::uint64_t goals) noexcept;
-  // From and to the form in which blocks are stored. `pack` sets lock and version to 0. With guest
+  // From and to the form in which blocks are stored. `pack` overwrites the header. With guest
   // lanes, buckets are what their residents may move to.
   void (*unpack)(const Block& block, bool has_guest_lanes, UnpackedBlock& unpacked) noexcept;
-  void (*pack)(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept;
-  // Whether a resident is known to be a guest, in a block with guest lanes.
-  bool (*is_guest)(Resident resident, std::size_t slot) noexcept;
+  void (*pack)(const UnpackedBlock& unpacked, std::uint32_t header, Block& block) noexcept;
+  // Whether a resident is in the guest lane of its class.
+  bool (*is_in_guest_lane)(Resident resident, std::size_t slot) noexcept;
+  // Raises the guest level of a block; false if natives cannot leave their guest lanes. Then it is
+  // as before, but natives may have other slots.
+  bool (*raise_level)(Block& block, std::uint32_t level) noexcept;
 };
 
 }}  // namespace nestline

@@ -25,19 +25,21 @@
 #include "lib/engine/kernels/build_kernels.h"
 #include "lib/engine/kernels/locate-inl.h"
 #include "lib/engine/kernels/match-inl.h"
+#include "lib/engine/kernels/paths-inl.h"
 #include "lib/engine/kernels/residents-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of a bucket, the slots that a newcomer may have.
+// Guests may have the slots of their buckets that are in their guest lanes.
 template <class L>
 HWY_INLINE void keep_to_lanes(const Resident* newcomers, std::size_t count, Residence as,
                               std::uint64_t* buckets) {
-  if (as == Residence::anywhere) return;
-  const GuestLanes<L> lanes(true, 0u);
-  for (std::size_t i = 0; i < count; ++i) buckets[i] &= lanes.of(fingerprint_of(newcomers[i]), as);
+  if (as != Residence::guest) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    buckets[i] &= GuestLanes<L>::inside(fingerprint_of(newcomers[i]));
+  }
 }
 
 template <class L>
@@ -260,11 +262,16 @@ HWY_INLINE std::uint64_t sharing(const std::uint64_t* buckets, std::uint64_t slo
 
 #endif  // NESTLINE_ONE_LANE
 
-// Gives a key a free slot of its bucket, if there is one; mispredicts nothing, having no branches.
+// Gives a key a free slot of its bucket, if there is one, a preferred one if it can; mispredicts
+// nothing, having no branches.
 template <class L>
 HWY_INLINE bool place_one(Block& block, std::uint64_t& free, std::uint64_t bucket,
-                          std::uint32_t fingerprint) {
-  const std::uint64_t open = free & bucket;
+                          std::uint32_t fingerprint, Residence as) {
+  std::uint64_t open = free & bucket;
+  if (as == Residence::native) {
+    const std::uint64_t preferred = open & GuestLanes<L>::outside(fingerprint);
+    open = preferred != 0 ? preferred : open;
+  }
   const std::uint64_t choice = open & (~open + 1);
   free ^= choice;
   L::fill(block, choice, fingerprint);
@@ -278,14 +285,12 @@ std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_
   Group group;
   locate<L>(view, keys, count, input, group);
   const Residence as = has_guest_lanes(view.geometry) ? Residence::native : Residence::anywhere;
-  const GuestLanes<L> lanes(true, 0u);
   std::size_t n = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t number = group.number(view, i);
     const std::uint32_t fingerprint = group.fingerprint(i);
     deferred[n] = located(number, group.pair[i]);
-    n += !place_one<L>(blocks[number], free[number],
-                       group.bucket[i] & lanes.of(fingerprint, as), fingerprint);
+    n += !place_one<L>(blocks[number], free[number], group.bucket[i], fingerprint, as);
   }
   return n;
 }
@@ -304,7 +309,7 @@ std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint3
       const std::uint32_t key = keys[first + i];
       const std::uint32_t number = key >> 20 & mask;
       deferred[n] = key;
-      n += !place_one<L>(blocks[number], free[number], bucket[i], key & 0xffff);
+      n += !place_one<L>(blocks[number], free[number], bucket[i], key & 0xffff, as);
     }
   }
   return n;
@@ -421,9 +426,10 @@ void unpack(const Block& block, bool has_guest_lanes, UnpackedBlock& unpacked) n
   alignas(64) std::uint32_t pairs[64];
   find_pairs<L>(block, pairs);
   complete<L>(pairs, L::kSlots, Residence::anywhere, unpacked.resident, unpacked.bucket);
-  if (GuestLanes<L>(has_guest_lanes, block).apply()) {
+  const std::uint32_t highest = GuestLanes<L>(has_guest_lanes, block).highest();
+  if (highest != 0) {
     std::uint64_t of_lane[L::kChoices];
-    std::uint64_t guests = classes_of_lanes<L>(block, of_lane);
+    std::uint64_t guests = classes_of_lanes<L>(block, highest, of_lane);
     for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
       for (std::uint64_t rest = of_lane[lane]; rest != 0; rest &= rest - 1) {
         unpacked.bucket[first_slot(rest)] &= ~(GuestLanes<L>::kLane << lane * L::kSlotsPerSegment);
@@ -436,14 +442,19 @@ void unpack(const Block& block, bool has_guest_lanes, UnpackedBlock& unpacked) n
 }
 
 template <class L>
-bool is_guest(Resident resident, std::size_t slot) noexcept {
-  return GuestLanes<L>(true, 0u).is_guest(fingerprint_of(resident), static_cast<std::uint32_t>(slot));
+bool is_in_guest_lane(Resident resident, std::size_t slot) noexcept {
+  return GuestLanes<L>::is_in_lane(fingerprint_of(resident), static_cast<std::uint32_t>(slot));
 }
 
 template <class L>
-void pack(const UnpackedBlock& unpacked, std::uint32_t mark, Block& block) noexcept {
+bool raise_level(Block& block, std::uint32_t level) noexcept {
+  return raise_guest_level<L>(block, level);
+}
+
+template <class L>
+void pack(const UnpackedBlock& unpacked, std::uint32_t header, Block& block) noexcept {
   write_fingerprints<L>(unpacked.resident, block);
-  const std::uint32_t header = Block::to_header(mark);
+  header = Block::to_header(header);
   std::memcpy(block.bytes.data() + kOverflowMarkByte, &header, sizeof(header));
 }
 

@@ -43,8 +43,10 @@ struct AlternateSurvey {
     Place& target = candidates.target[slot];
     target.bucket = bucket_of<L>(target.fingerprint, target.bucket_offset);
     if (order.has_guest_lanes) {
-      target.bucket &= GuestLanes<L>(true, from.blocks[target.block])
-                           .of(target.fingerprint, order.residence_after(slot));
+      const GuestLanes<L> lanes(true, from.blocks[target.block]);
+      const Residence as = order.residence_after(slot);
+      target.bucket &= lanes.of(target.fingerprint, as);
+      if (lanes.are_too_low(target.fingerprint, as)) return;  // so it does not fit as it is
     }
     const bool fits = (candidates.free[slot] & target.bucket) != 0;
     fitting |= std::uint64_t{fits} << slot;

@@ -12,6 +12,7 @@
 #define NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
 #endif
 
+#include <algorithm>
 #include <cstdint>
 
 #include "lib/engine/kernels/home-inl.h"
@@ -154,6 +155,55 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
   const std::uint64_t bucket =
       bucket_of<L>(place.fingerprint, place.bucket_offset) & lanes.of(place.fingerprint, as);
   return find_path_to_free_in<L>(block, lanes, free, bucket);
+}
+
+// Makes the guest level cover a class, with all its natives out of their guest lanes. False: one
+// has no other slot; then others may have moved.
+template <class L>
+bool raise_guest_level(Block& block, std::uint32_t level) {
+  const std::uint32_t old = block.guest_level();
+  std::uint64_t between =
+      of_ranks<L>(block, old * kLevelClasses, level * kLevelClasses);
+  block.set_guest_level(level);
+  for (; between != 0; between &= between - 1) {
+    const std::uint32_t slot = first_slot(between);
+    const std::uint32_t fingerprint = L::get(block, slot);
+    if (!GuestLanes<L>::is_in_lane(fingerprint, slot)) continue;
+    const Place native = {0, 0, fingerprint, L::bucket_offset_at(fingerprint, slot)};
+    const EvictionPath path = find_path_to_free<L>(block, native, Residence::native);
+    if (!path) {
+      block.set_guest_level(old);
+      return false;
+    }
+    apply<L>(block, path, fingerprint);
+    L::set(block, slot, 0);
+  }
+  return true;
+}
+// The same for what is about to come to a held block.
+template <class L, class BlockLock>
+bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Residence as) {
+  if constexpr (kMayHaveGuestLanes<L>) {
+    const GuestLanes<L> lanes(as != Residence::anywhere, hold.at(block));
+    if (lanes.are_too_low(fingerprint, as)) {
+      return raise_guest_level<L>(hold.change(block), lanes.level_of(fingerprint));
+    }
+  }
+  return true;
+}
+// Lowers a held block's guest level to what its guests need.
+template <class L, class BlockLock>
+void lower_guest_level(BlockLock& hold, std::uint64_t number) {
+  const Block& block = hold.at(number);
+  const GuestLanes<L> lanes(true, block);
+  if (lanes.highest() == 0) return;
+  std::uint64_t of_lane[L::kChoices];
+  std::uint64_t guests = classes_of_lanes<L>(block, lanes.highest(), of_lane);
+  std::uint32_t level = 0;
+  for (; guests != 0; guests &= guests - 1) {
+    level = std::max(level, lanes.level_of(L::get(block, first_slot(guests))));
+  }
+  if (level < block.guest_level()) hold.change(number).set_guest_level(level);
 }
 
 }  // namespace HWY_NAMESPACE

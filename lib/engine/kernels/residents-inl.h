@@ -35,12 +35,14 @@ std::uint64_t of_ranks_by_slots(const Block& shared, std::uint32_t from,
 
 // For each lane the slots of the classes whose guest lane it is. Returns those of guests.
 template <class L>
-std::uint64_t classes_of_lanes_by_slots(const Block& block, std::uint64_t* of_lane) {
+std::uint64_t classes_of_lanes_by_slots(const Block& block, std::uint32_t highest,
+                                        std::uint64_t* of_lane) {
   for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) of_lane[lane] = 0;
   std::uint64_t guests = 0;
   for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    const std::uint32_t first = kGuestLanes<L>[L::get(block, s) & 0xff];
-    if (first == L::kSlots) continue;
+    const std::uint32_t of = class_of(L::get(block, s));
+    const std::uint32_t first = kGuestLanes<L>[of];
+    if (first == L::kSlots || of > highest) continue;
     of_lane[first / L::kSlotsPerSegment] |= std::uint64_t{1} << s;
     guests |= std::uint64_t{s - first < L::kSlotsPerSegment} << s;
   }
@@ -61,9 +63,10 @@ void rank_by_slots(const Block& shared, EvictionOrder& order) noexcept {
   order.below = mark + EvictionOrder::kStep<L>;
   order.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   order.guests = 0;
-  if (GuestLanes<L>(order.has_guest_lanes, mark).apply()) {
+  const std::uint32_t highest = GuestLanes<L>(order.has_guest_lanes, block).highest();
+  if (highest != 0) {
     std::uint64_t of_lane[L::kChoices];
-    order.guests = classes_of_lanes_by_slots<L>(block, of_lane);
+    order.guests = classes_of_lanes_by_slots<L>(block, highest, of_lane);
   }
   order.covered = of_ranks_by_slots<L>(block, 0, mark) & ~order.guests;
   order.next = of_ranks_by_slots<L>(block, mark, order.below) & ~order.guests;
@@ -72,8 +75,8 @@ void rank_by_slots(const Block& shared, EvictionOrder& order) noexcept {
 #if NESTLINE_ONE_LANE
 
 template <class L>
-std::uint64_t classes_of_lanes(const Block& block, std::uint64_t* of_lane) {
-  return classes_of_lanes_by_slots<L>(block, of_lane);
+std::uint64_t classes_of_lanes(const Block& block, std::uint32_t highest, std::uint64_t* of_lane) {
+  return classes_of_lanes_by_slots<L>(block, highest, of_lane);
 }
 
 template <class L>
@@ -294,26 +297,19 @@ std::uint64_t of_ranks(const Block& shared, std::uint32_t from, std::uint32_t be
 
 // As classes_of_lanes_by_slots.
 template <class L>
-HWY_INLINE std::uint64_t classes_of_lanes(const Block& block, std::uint64_t* of_lane) {
+HWY_INLINE std::uint64_t classes_of_lanes(const Block& block, std::uint32_t highest,
+                                          std::uint64_t* of_lane) {
   using T = EvictionOrder::BucketOffset<L>;
   const BlockTag<T> d;
   for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) of_lane[lane] = 0;
   for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
     auto classes = hn::Load(d, reinterpret_cast<const T*>(block.bytes.data()) + s);
-    if constexpr (L::kForm == Form::halfwords) {
-      static_assert(L::kChoices == 5);
-      classes = hn::And(classes, hn::Set(d, T{0xff}));
-      const auto fifth = hn::MulHigh(classes, hn::Set(d, T{65536 / 5 + 1}));
-      classes = hn::Sub(classes, hn::Mul(fifth, hn::Set(d, T{5})));
-    } else {
-      static_assert(L::kChoices == 4);
-      classes = hn::And(classes, hn::Set(d, T{3}));
-    }
-    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
+    classes = hn::And(classes, hn::Set(d, T{3}));
+    for (std::uint32_t lane = 0; lane < 4; ++lane) {
       of_lane[lane] |= bits_of(d, hn::Eq(classes, hn::Set(d, static_cast<T>(lane)))) << s;
     }
   }
-  const std::uint64_t all = of_ranks<L>(block, 0, kGuestClasses);
+  const std::uint64_t all = of_ranks<L>(block, 0, highest);
   std::uint64_t guests = 0;
   for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
     of_lane[lane] &= all;
@@ -340,9 +336,10 @@ HWY_INLINE void rank_by_vectors(const Block& shared, EvictionOrder& order) {
   order.covered = up_to_mark & ~order.free;
   order.next = low_bytes_up_to<L>(block, std::min(order.below, 255u)) & ~up_to_mark;
   order.guests = 0;
-  if (GuestLanes<L>(order.has_guest_lanes, mark).apply()) {
+  const std::uint32_t highest = GuestLanes<L>(order.has_guest_lanes, block).highest();
+  if (highest != 0) {
     std::uint64_t of_lane[L::kChoices];
-    order.guests = classes_of_lanes<L>(block, of_lane);
+    order.guests = classes_of_lanes<L>(block, highest, of_lane);
     order.covered &= ~order.guests;
     order.next &= ~order.guests;
   }
@@ -394,11 +391,11 @@ class MoveMasks {
   using D = typename ResidentLanes<L>::D;
 
   HWY_INLINE void find_kept_out(const Block& block, const GuestLanes<L>& lanes) {
-    if (!lanes.apply()) {
+    if (lanes.highest() == 0) {
       for (std::uint64_t& slots : kept_out_) slots = 0;
       return;
     }
-    const std::uint64_t guests = classes_of_lanes<L>(block, kept_out_);
+    const std::uint64_t guests = classes_of_lanes<L>(block, lanes.highest(), kept_out_);
     for (std::uint64_t& slots : kept_out_) slots |= guests;
   }
 

@@ -15,14 +15,21 @@
 
 #include <hwy/cache_control.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "lib/engine/kernels/match-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+// Mark and guest level, in the header's bytes.
+inline constexpr std::array<std::uint8_t, 4> kHeaderKept = {
+    Block::kHeaderKept & 0xff, Block::kHeaderKept >> 8 & 0xff, 0, 0};
 
 // One slot after the other: for maplets too.
 template <class L>
@@ -32,7 +39,11 @@ void split_slots(const Block* from, std::size_t count, std::uint32_t growth, Blo
     BlockCopy copy;  // a reader may take the lock of a block meanwhile
     const Block& block = readable_block(from[i], copy);
     Block children[2] = {};
-    for (Block& child : children) child.bytes[kOverflowMarkByte] = block.bytes[kOverflowMarkByte];
+    for (Block& child : children) {
+      for (std::size_t b = 0; b < kHeaderKept.size(); ++b) {
+        child.bytes[kOverflowMarkByte + b] = block.bytes[kOverflowMarkByte + b] & kHeaderKept[b];
+      }
+    }
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       const std::uint32_t fingerprint = L::get(block, s);
       L::set(children[fingerprint >> next_bit & 1], s, fingerprint, L::value(block, s));
@@ -75,7 +86,7 @@ struct SplitMasks {
       decides[i] = static_cast<T>(1u << next_bit);
       kept[i] = static_cast<T>(~T{0});
     }
-    kept[kMarkLane] = 0xff;
+    std::memcpy(kept + kMarkLane, kHeaderKept.data(), kHeaderKept.size());
   }
 };
 
@@ -215,8 +226,11 @@ template <bool kStream, class Chooser>
 HWY_INLINE void split_quarters(const Block* from, std::size_t count, const Chooser& choose,
                                Block* to) {
   const D128 d;
-  const auto in_13 = first_bytes(13);
-  const auto mark = hn::AndNot(first_bytes(12), in_13);
+  alignas(16) std::uint8_t kept[16];
+  std::fill_n(kept, 12, std::uint8_t{0xff});
+  std::copy(kHeaderKept.begin(), kHeaderKept.end(), kept + 12);
+  const auto in_block = hn::Load(d, kept);
+  const auto header = hn::AndNot(first_bytes(12), in_block);
   for (std::size_t i = 0; i < count; ++i) {
     BlockCopy copy;
     const Block& block = readable_block(from[i], copy);
@@ -225,7 +239,7 @@ HWY_INLINE void split_quarters(const Block* from, std::size_t count, const Choos
     const Quarter a = load(0);
     const Quarter b = load(16);
     const Quarter c = load(32);
-    const Quarter e = hn::And(load(48), in_13);
+    const Quarter e = hn::And(load(48), in_block);
     Quarter chosen_a = a;
     Quarter chosen_b = b;
     Quarter chosen_c = c;
@@ -240,7 +254,7 @@ HWY_INLINE void split_quarters(const Block* from, std::size_t count, const Choos
     put_lanes<kStream>(d, hn::And(chosen_a, a), high);
     put_lanes<kStream>(d, hn::And(chosen_b, b), high + 16);
     put_lanes<kStream>(d, hn::And(chosen_c, c), high + 32);
-    put_lanes<kStream>(d, hn::And(hn::Or(chosen_e, mark), e), high + 48);
+    put_lanes<kStream>(d, hn::And(hn::Or(chosen_e, header), e), high + 48);
   }
 }
 

@@ -29,7 +29,8 @@
 // of 12 bit do, at 12 in the highest bits of the halfword.
 //
 // Bytes 60..63, the header, are one little-endian 32-bit word: overflow mark (bits 0..7), writer
-// lock (bit 8), version (bits 9..31). In a filter without locks, lock and version are 0. A bulk
+// lock (bit 8), guest level (bits 9..12), version (bits 13..31). In a filter without locks, lock and
+// version are 0, and in one without guest lanes (lanes.h) the guest level is 0. A bulk
 // build is the exception while it runs: the header of a block with deferred keys means nothing
 // until pack() rewrites it (fill, below).
 //
@@ -57,6 +58,7 @@ namespace nestline { inline namespace v0_3 {
 using internal::ComputedBuckets;
 using internal::Form;
 using internal::kBlockBytes;
+using internal::kHeaderGuestLevel;
 using internal::kHeaderLock;
 using internal::kHeaderOverflowMark;
 using internal::kHeaderVersion;
@@ -71,7 +73,7 @@ struct alignas(kBlockBytes) internal::Block {
     return to_header(load_relaxed(header_word())) & kHeaderOverflowMark;
   }
   // Makes the mark cover `eviction_rank`. A mark never falls, except in an expiring filter
-  // (aging.h).
+  // (aging.h) and where guests come home (homecoming-inl.h).
   void raise_overflow_mark(std::uint32_t eviction_rank) {
     if (overflow_mark() <= eviction_rank) set_overflow_mark(eviction_rank + 1);
   }
@@ -79,6 +81,22 @@ struct alignas(kBlockBytes) internal::Block {
     const std::uint32_t header = to_header(load_relaxed(header_word()));
     store_release(header_word(), to_header((header & ~kHeaderOverflowMark) | mark));
   }
+  // Up to which classes the block may have guests (lanes.h).
+  [[nodiscard]] std::uint32_t guest_level() const {
+    return guest_level_of(to_header(load_relaxed(header_word())));
+  }
+  void set_guest_level(std::uint32_t level) {
+    const std::uint32_t header = to_header(load_relaxed(header_word()));
+    store_release(header_word(), to_header((header & ~kHeaderGuestLevel) | level << 9));
+  }
+  static constexpr std::uint32_t guest_level_of(std::uint32_t header) {
+    return (header & kHeaderGuestLevel) >> 9;
+  }
+  static constexpr std::uint32_t header_of(std::uint32_t mark, std::uint32_t guest_level) {
+    return mark | guest_level << 9;
+  }
+  // What remains of a header in a filter without locks, and in files.
+  static constexpr std::uint32_t kHeaderKept = kHeaderOverflowMark | kHeaderGuestLevel;
 
   // The header as a reader beside writers loads it, before the rest of the block and after.
   [[nodiscard]] std::uint32_t header() const { return to_header(load_acquire(header_word())); }

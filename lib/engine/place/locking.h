@@ -63,7 +63,7 @@
 // equal fingerprint and bucket offset where y's home is B and its alternate A: x is stored in B; a
 // reader of x finds nothing in A; y is inserted, is evicted to A and is erased from B; the reader
 // finds nothing in B. The copy in A now stands for x; A's header has changed: the reader starts
-// again. A version has 23 bits: to mistake it, the reader would sleep through exactly 8,388,608
+// again. A version has 19 bits: to mistake it, the reader would sleep through exactly 524,288
 // changes of one block (or a multiple) between two loads.
 //
 // A yes at once is right too: by W4 a key of that rank was in the filter then or was being placed,
@@ -238,13 +238,13 @@ struct SharedBlocks {
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
     store_release(
         block.header_word(),
-        Block::to_header((header & ~(kHeaderLock | kHeaderOverflowMark)) + kHeaderVersion));
+        Block::to_header((header & ~(kHeaderLock | Block::kHeaderKept)) + kHeaderVersion));
   }
 
   // Makes it a block of a filter without locks; no other thread may use it meanwhile.
   static void forget_version(Block& block) {
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
-    store_release(block.header_word(), Block::to_header(header & kHeaderOverflowMark));
+    store_release(block.header_word(), Block::to_header(header & Block::kHeaderKept));
   }
 
   // With one writer a block is locked only when it is about to change: nobody else could change it.

@@ -64,6 +64,7 @@ template <class L, class Locks>
 bool store_by_path(typename Locks::BlockLock& hold, const Place& place, Residence as,
                    typename L::Value value, EvictionPath path) {
   const Block& block = hold.at(place.block);
+  if (!admit<L>(hold, place.block, place.fingerprint, as)) return false;
   if (!path ||
       ((!Locks::kBlocksAreStable || L::kExpires) && !still_possible<L>(block, place, as, path))) {
     path = find_path_to_free<L>(block, place, as);
@@ -193,7 +194,7 @@ class EvictionSearch {
   bool expand(std::uint32_t i) {
     Block copy;
     const Place& arrival = nodes_[i].arrival;
-    Candidates from(i, arrival, seen(blocks_[arrival.block], copy));
+    Candidates from(i, arrival, admitting(seen(blocks_[arrival.block], copy), nodes_[i], copy));
     const bool may_leave = may_leave_ && from.newcomer_class < end_of_ranks_;
     from.newcomer_waits = i == 0 && may_leave;
     from.order.has_guest_lanes = has_lanes_;
@@ -371,9 +372,36 @@ class EvictionSearch {
   bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot, Residence as) {
     Block copy;
     const Block& block = seen(blocks_[target.block], copy);
-    const EvictionPath path = find_path_to_free<L>(block, target, as);
+    const GuestLanes<L> lanes(has_lanes_, block);
+    EvictionPath path;
+    if (lanes.are_too_low(target.fingerprint, as)) {
+      Block raised = block;
+      if (!raise_guest_level<L>(raised, lanes.level_of(target.fingerprint))) return false;
+      path = find_path_to_free<L>(raised, target, as);
+    } else {
+      path = find_path_to_free<L>(block, target, as);
+    }
     if (path) end_at(i, target, slot, as, path);
     return static_cast<bool>(path);
+  }
+  // The block with a guest level that covers the node's arrival. Only for nodes that are kept.
+  const Block& admitting(const Block& block, const Node& node, Block& copy) const {
+    const GuestLanes<L> lanes(has_lanes_, block);
+    if (!lanes.are_too_low(node.arrival.fingerprint, node.as)) return block;
+    copy = block;
+    copy.set_guest_level(lanes.level_of(node.arrival.fingerprint));
+    return copy;
+  }
+  // Whether the guest level may be raised without a move.
+  static bool has_free_lanes(const Block& block, const GuestLanes<L>& lanes,
+                             std::uint32_t fingerprint) {
+    std::uint64_t between =
+        of_ranks<L>(block, lanes.highest(), lanes.level_of(fingerprint) * kLevelClasses);
+    for (; between != 0; between &= between - 1) {
+      const std::uint32_t slot = first_slot(between);
+      if (GuestLanes<L>::is_in_lane(L::get(block, slot), slot)) return false;
+    }
+    return true;
   }
 
   // The chain ends where the fingerprint that leaves the slot of node i's block arrives.
@@ -399,6 +427,15 @@ class EvictionSearch {
   // Keeps a block without room for a longer chain.
   void remember(std::uint32_t i, const Place& target, std::uint32_t slot, Residence as) {
     if (node_count_ >= most_expanded(tries_) || is_node(target.block)) return;
+    if (has_lanes_) {
+      Block copy;
+      const Block& block = seen(blocks_[target.block], copy);
+      const GuestLanes<L> lanes(true, block);
+      if (lanes.are_too_low(target.fingerprint, as) &&
+          !has_free_lanes(block, lanes, target.fingerprint)) {
+        return;
+      }
+    }
     Node& node = nodes_[node_count_++];
     node = {target, i, slot, as};
     node.arrival.bucket = L::bucket(target.fingerprint, target.bucket_offset) &
@@ -520,6 +557,7 @@ class EvictionPlan : public EvictionSearch<L> {
         mix(hold, from);
         mix(hold, arrival.block);
       }
+      if (!admit<L>(hold, arrival.block, arrival.fingerprint, node.as)) return false;
       if (!Locks::kBlocksAreStable && !still_possible<L>(target, arrival, node.as, path)) {
         path = EvictionPath();
       }
@@ -538,6 +576,7 @@ class EvictionPlan : public EvictionSearch<L> {
       ++emptied_;
     }
     L::set(hold.change(from), node.victim, 0);
+    if (node.as == Residence::native) lower_guest_level<L>(hold, from);
     count_change(from);
     if (is_last) stored_ = store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
     return true;

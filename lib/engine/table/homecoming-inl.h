@@ -64,7 +64,10 @@ class Homecoming {
       typename Locks::OptimisticRead read(view_.blocks, &hold_);
       const Block& other = read.at(partner);
       const GuestLanes<L> lanes(true, other);
-      const std::uint64_t guests = of_ranks<L>(other, rank, rank + 1) & lanes.of_guest(rank + 1);
+      // Above the level it has no guests of the class, unless they are not known.
+      const bool has_none = lanes.apply() && rank >= lanes.highest() && rank < kGuestClasses;
+      const std::uint64_t guests =
+          has_none ? 0 : of_ranks<L>(other, rank, rank + 1) & lanes.of_guest(rank + 1);
       if (!read.valid()) return false;
       if (guests != 0) {
         const bool are_known = rank < kGuestClasses && lanes.apply();
@@ -95,6 +98,7 @@ class Homecoming {
     apply<L>(hold_.change(block_), path, fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(hold_.change(partner), slot, 0);
+    lower_guest_level<L>(hold_, partner);
     return true;
   }
 

@@ -187,6 +187,7 @@ class Table {
       if ((here | there) == 0) return false;
       const std::uint64_t number = there != 0 ? away.block : home.block;
       work(hold.change(number), first_slot(there != 0 ? there : here));
+      if (has_lanes() && there != 0) lower_guest_level<L>(hold, away.block);
       return true;
     }
   }
@@ -205,7 +206,7 @@ class Table {
 
   // The same; `hint`: slots of home's bucket that lately held copies.
   HWY_INLINE bool erase_near(const Place& home, std::uint64_t hint) {
-    if (has_lanes()) hint &= GuestLanes<L>::natives_anywhere_of(home.fingerprint);
+    if (has_lanes()) hint &= GuestLanes<L>::outside(home.fingerprint);
     if (hint != 0 && erase_in(home, first_slot(hint))) [[likely]] {
       lower_mark(home.block);
       return true;
@@ -287,7 +288,11 @@ class Table {
     const std::uint64_t bucket = place.bucket & lanes.of_native(place.fingerprint);
     // Apart from the paths: packing a path of one slot and applying it takes longer than the rest.
     if (HWY_LIKELY((free & bucket) != 0)) {
-      L::set(hold.change(place.block), first_slot(free & bucket), place.fingerprint, value);
+      std::uint64_t slots = free & bucket;
+      if (has_lanes() && (slots & GuestLanes<L>::outside(place.fingerprint)) != 0) {
+        slots &= GuestLanes<L>::outside(place.fingerprint);
+      }
+      L::set(hold.change(place.block), first_slot(slots), place.fingerprint, value);
       return true;
     }
     const EvictionPath path = find_path_to_free_in<L>(now, lanes, free, bucket);

@@ -48,7 +48,8 @@ void copy_bytes(const Blocks& blocks, std::uint64_t offset, std::span<std::byte>
       std::min(blocks.view.geometry.blocks(), first + out.size() / kBlockBytes);
   for (std::uint64_t block = first; block < end; ++block) {
     const auto bytes = out.subspan((block - first) * kBlockBytes, kBlockBytes);
-    std::fill(bytes.begin() + kOverflowMarkByte + 1, bytes.end(), std::byte{0});
+    bytes[kOverflowMarkByte + 1] &= std::byte{Block::kHeaderKept >> 8};
+    std::fill(bytes.begin() + kOverflowMarkByte + 2, bytes.end(), std::byte{0});
   }
 }
 

@@ -78,7 +78,7 @@ class BulkBlock {
     let_own_leave();
     kernels_.place_bulk(placement_);
     for_each_unplaced([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
-    kernels_.pack(slots_, mark_, block);
+    kernels_.pack(slots_, header(), block);
     free = slots_.free;
   }
 
@@ -87,12 +87,13 @@ class BulkBlock {
   // mark rises by no more than `max_mark_increase`; the other arrivals go back to their homes, with
   // guest lanes to be inserted there one by one.
   // `free_slots` becomes the block's.
-  void add(std::span<const std::uint32_t> arrivals, std::uint32_t max_mark_increase, Block& block,
+  void add(std::span<std::uint32_t> arrivals, std::uint32_t max_mark_increase, Block& block,
            std::uint64_t& free_slots) {
-    unpack(block);
     mark_ = block.overflow_mark();
     max_mark_increase_ = max_mark_increase;
-    const std::size_t taken = std::min(arrivals.size(), kMaxBulkPlaced);
+    const std::size_t taken = has_lanes() ? admit(arrivals, block)
+                                          : std::min(arrivals.size(), kMaxBulkPlaced);
+    unpack(block);
     for (const std::uint32_t pair : arrivals.subspan(taken)) {
       if (has_lanes()) {
         return_home(pair);
@@ -112,7 +113,7 @@ class BulkBlock {
     for_each_unplaced([&](Resident key, std::uint64_t bucket) {
       if (!others_leave || !replace_lowest(key, bucket)) go_back(key);
     });
-    kernels_.pack(slots_, mark_, block);
+    kernels_.pack(slots_, header(), block);
     free_slots = slots_.free;
   }
 
@@ -130,8 +131,25 @@ class BulkBlock {
   void unpack(const Block& block) { kernels_.unpack(block, has_lanes(), slots_); }
   // Guests do not leave: they would have to go home.
   [[nodiscard]] bool may_leave(Resident resident, std::size_t slot) const {
-    return !has_lanes() || !kernels_.is_guest(resident, slot);
+    return !has_lanes() || class_of(resident) > level_ * kLevelClasses ||
+           !kernels_.is_in_guest_lane(resident, slot);
   }
+  // Raises the block's guest level for the arrivals, as far as that is possible, and puts those that
+  // it covers, at most kMaxBulkPlaced, first. Returns how many they are.
+  std::size_t admit(std::span<std::uint32_t> arrivals, Block& block) {
+    const auto level_of = [](std::uint32_t pair) {
+      return class_of(pair) > kGuestClasses ? 0 : (class_of(pair) + kLevelClasses - 1) / kLevelClasses;
+    };
+    std::uint32_t wanted = 0;
+    for (const std::uint32_t pair : arrivals) wanted = std::max(wanted, level_of(pair));
+    while (wanted > block.guest_level() && !kernels_.raise_level(block, wanted)) --wanted;
+    level_ = block.guest_level();
+    const auto end = std::stable_partition(
+        arrivals.begin(), arrivals.end(),
+        [&](std::uint32_t pair) { return level_of(pair) <= level_; });
+    return std::min(static_cast<std::size_t>(end - arrivals.begin()), kMaxBulkPlaced);
+  }
+  [[nodiscard]] std::uint32_t header() const { return Block::header_of(mark_, level_); }
   void receive(std::span<const std::uint32_t> pairs, Residence as) {
     placement_.count = pairs.size();
     kernels_.complete(pairs.data(), pairs.size(), as, placement_.newcomer, placement_.bucket);
@@ -347,6 +365,7 @@ class BulkBlock {
   Evicted& departed_;
   std::uint64_t block_;
   std::uint32_t mark_ = 0;
+  std::uint32_t level_ = 0;  // of guests
   std::uint32_t max_mark_increase_ = 0;
 };
 

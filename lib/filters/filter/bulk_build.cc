@@ -164,6 +164,12 @@ class BulkBuild {
   // Gives free slots to the sorted keys of a range, and adds those that are deferred to a list.
   void place(std::size_t range, Residence as, KeyList<std::uint32_t>& to) {
     if (!has_guest_lanes(view_.geometry)) as = Residence::anywhere;
+    if (as == Residence::guest) {  // which the block has to admit first
+      sort_.for_each_page(range, [&](std::span<const std::uint32_t> keys) {
+        for (const std::uint32_t key : keys) to.push(key);
+      });
+      return;
+    }
     std::array<std::uint32_t, BlockSort::kPageKeys> deferred;
     const std::uint64_t first = first_block(range);
     // Stores to blocks that are far away would fill the processor's queue.

@@ -52,7 +52,7 @@ void copy_blocks(const Blocks& from, Blocks& to) {
   Block* block = to.blocks();
   for (const Block& source : blocks_of(from)) {
     copy_shared<kBlockBytes>(source.bytes.data(), block->bytes.data());  // a reader may lock it
-    std::fill(block->bytes.begin() + kOverflowMarkByte + 1, block->bytes.end(), std::uint8_t{0});
+    BlockLocks::forget_version(*block);
     ++block;
   }
 }
