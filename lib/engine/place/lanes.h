@@ -85,6 +85,13 @@ class GuestLanes {
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_native(std::uint32_t fingerprint) const {
     return class_of(fingerprint) <= highest_ ? outside(fingerprint) : kEverywhere;
   }
+  // Of these slots those that a native should take: where it hinders no guest, or if there are none
+  // those that it may have.
+  [[nodiscard]] NESTLINE_HERE std::uint64_t best_of_native(std::uint32_t fingerprint,
+                                                           std::uint64_t slots) const {
+    const std::uint64_t best = slots & outside(fingerprint);
+    return best != 0 || class_of(fingerprint) <= highest_ ? best : slots;
+  }
   // Once the level covers the class.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_guest(std::uint32_t fingerprint) const {
     return apply_ ? inside(fingerprint) : kEverywhere;

@@ -288,10 +288,8 @@ class Table {
     const std::uint64_t bucket = place.bucket & lanes.of_native(place.fingerprint);
     // Apart from the paths: packing a path of one slot and applying it takes longer than the rest.
     if (HWY_LIKELY((free & bucket) != 0)) {
-      std::uint64_t slots = free & bucket;
-      if (has_lanes() && (slots & GuestLanes<L>::outside(place.fingerprint)) != 0) {
-        slots &= GuestLanes<L>::outside(place.fingerprint);
-      }
+      const std::uint64_t slots =
+          has_lanes() ? lanes.best_of_native(place.fingerprint, free & bucket) : free & bucket;
       L::set(hold.change(place.block), first_slot(slots), place.fingerprint, value);
       return true;
     }
