@@ -102,9 +102,9 @@ class EvictionSearch {
     if (has_lanes_) {
       end_of_ranks_ = kGuestClasses;
       if (search_near_and_far(newcomer)) return true;
-      if (is_hopeless()) return false;
       end_of_ranks_ = kEvictionRanks;
       if (search_near_and_far(newcomer)) return true;
+      if (is_hopeless()) return false;
       has_lanes_ = false;
     }
     return search_near_and_far(newcomer);

@@ -19,6 +19,7 @@
 #define NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_
 #endif
 
+#include <bit>
 #include <cstdint>
 
 #include "lib/engine/engine.h"
@@ -31,7 +32,10 @@ HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
 // Classes looked at, and guests brought home, at a time.
-inline constexpr std::uint32_t kHomecomingSteps = 12;
+inline constexpr std::uint32_t kHomecomingSteps = 6;
+// Free slots that home needs for a guest to come: where there are fewer, the next newcomer would
+// make another leave.
+inline constexpr int kHomecomingRoom = 4;
 
 // Whether a block has a mark that may fall.
 inline bool may_lower(std::uint32_t mark) { return mark - 1 < kMixed - 1; }
@@ -81,7 +85,7 @@ class Homecoming {
   // Brings the guest in this slot home, if there is room.
   bool come_home(std::uint64_t partner, std::uint32_t rank, std::uint32_t slot) {
     const std::uint64_t free = free_slots<L>(home());
-    if (free == 0) return false;
+    if (std::popcount(free) < kHomecomingRoom) return false;
     set_mark();
     if (!hold_.add(partner)) {  // home was released meanwhile
       mark_ = home().overflow_mark();
