@@ -178,7 +178,7 @@ class Table {
       const Block& block = view_.blocks[home.block];
       const std::uint64_t here = own_copies(home, as(Residence::native), value);
       std::uint64_t there = 0;
-      Place away;
+      Place away = home;
       if ((here == 0 || is_mixed(block)) && may_be_away(block, home, away)) {
         if (!hold.add(away.block)) continue;
         there = own_copies(away, as(Residence::guest), value);

@@ -17,12 +17,8 @@
 
 namespace nestline { inline namespace v0_3 {
 
-// Of a new filter. In a small one many keys have no other block: their guest lanes would stay empty.
+// In smaller filters many keys have no other block: nobody would use their guest lanes.
 inline constexpr std::uint64_t kLeastLaneBlocks = 64;
-constexpr Placement placement_of(int bits, std::uint64_t blocks) {
-  const bool has_lanes = is_width(bits) && blocks >= kLeastLaneBlocks;
-  return has_lanes ? Placement::guest_lanes : Placement::anywhere;
-}
 
 // The decided size of a new filter.
 struct Size {
@@ -31,10 +27,13 @@ struct Size {
   std::uint64_t capacity;      // promised, at least Options::capacity
   std::uint64_t max_capacity;  // how far the filter grows automatically; 0: it does not
   std::uint32_t growth;        // doublings until its capacity is max_capacity
+  bool turns_over = false;     // Options::turns_over
 
   // Of the empty filter.
   [[nodiscard]] Shape shape(std::uint64_t seed) const {
-    return {bits, {blocks, 0, placement_of(bits, blocks)}, seed, capacity, max_capacity};
+    const bool has_lanes = turns_over && blocks >= kLeastLaneBlocks;
+    const Placement placement = has_lanes ? Placement::guest_lanes : Placement::anywhere;
+    return {bits, {blocks, 0, placement}, seed, capacity, max_capacity};
   }
 };
 
