@@ -87,9 +87,9 @@ constexpr FilterOperations filter_operations() {
 
 template <class L>
 inline constexpr BuildKernels kBuild = {
-    L::kSlots,      L::kMaxCopies, locate_pairs<L>,    complete<L>, at_most, place_keys<L>,
-    place_pairs<L>, place_bulk<L>, place_by_search<L>, unpack<L>,   pack<L>,
-    is_in_guest_lane<L>, raise_level<L>};
+    L::kSlots,     L::kMaxCopies,       locate_pairs<L>, complete<L>,        at_most,
+    place_keys<L>, place_pairs<L>,      place_bulk<L>,   place_by_search<L>, unpack<L>,
+    pack<L>,       is_in_guest_lane<L>, raise_level<L>};
 
 template <class L>
 constexpr Engine filter_engine() {

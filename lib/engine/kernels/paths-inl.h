@@ -181,8 +181,7 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
 template <class L>
 bool raise_guest_level(Block& block, std::uint32_t level) {
   const std::uint32_t old = block.guest_level();
-  std::uint64_t between =
-      of_ranks<L>(block, old * kLevelClasses, level * kLevelClasses);
+  std::uint64_t between = of_ranks<L>(block, old * kLevelClasses, level * kLevelClasses);
   block.set_guest_level(level);
   for (; between != 0; between &= between - 1) {
     const std::uint32_t slot = first_slot(between);

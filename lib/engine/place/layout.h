@@ -29,10 +29,10 @@
 // of 12 bit do, at 12 in the highest bits of the halfword.
 //
 // Bytes 60..63, the header, are one little-endian 32-bit word: overflow mark (bits 0..7), writer
-// lock (bit 8), guest level (bits 9..12), version (bits 13..31). In a filter without locks, lock and
-// version are 0, and in one without guest lanes (lanes.h) the guest level is 0. A bulk
-// build is the exception while it runs: the header of a block with deferred keys means nothing
-// until pack() rewrites it (fill, below).
+// lock (bit 8), guest level (bits 9..12), version (bits 13..31). In a filter without locks, lock
+// and version are 0, and in one without guest lanes (lanes.h) the guest level is 0. A bulk build is
+// the exception while it runs: the header of a block with deferred keys means nothing until pack()
+// rewrites it (fill, below).
 //
 // Other threads may see each store at once (memory_order.h): the header's one; for a slot one at 8,
 // 16 and 12 + 4 bits, two at 9, 12 and 8 + 4, three at 10; at 20 bits two, and one or two for its

@@ -438,8 +438,9 @@ class EvictionSearch {
     }
     Node& node = nodes_[node_count_++];
     node = {target, i, slot, as};
-    node.arrival.bucket = L::bucket(target.fingerprint, target.bucket_offset) &
-                          GuestLanes<L>(has_lanes_, blocks_[target.block]).of(target.fingerprint, as);
+    node.arrival.bucket =
+        L::bucket(target.fingerprint, target.bucket_offset) &
+        GuestLanes<L>(has_lanes_, blocks_[target.block]).of(target.fingerprint, as);
   }
 
   // Whether `block` is node i's or one of those before it.
@@ -456,11 +457,11 @@ class EvictionSearch {
   int tries_ = kTries;
   std::uint32_t node_count_ = 0;
   const bool stable_;
-  bool may_leave_ = true;  // the newcomer
+  bool may_leave_ = true;                        // the newcomer
   std::uint32_t end_of_ranks_ = kEvictionRanks;  // only residents of lower ranks leave
 
  protected:
-  bool has_lanes_;  // and the search minds them
+  bool has_lanes_;       // and the search minds them
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
   std::uint32_t end_ = 0;   // the node that ends the chain
@@ -610,8 +611,7 @@ class EvictionPlan : public EvictionSearch<L> {
     return false;
   }
 
-  bool store(typename Locks::BlockLock& hold, const Place& place, Residence as,
-             EvictionPath path) {
+  bool store(typename Locks::BlockLock& hold, const Place& place, Residence as, EvictionPath path) {
     return store_by_path<L, Locks>(hold, place, as, value_, path);
   }
 

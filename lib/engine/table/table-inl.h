@@ -146,8 +146,8 @@ class Table {
             find_path_to_free<L>(view_.blocks[target.block], target, as(Residence::native));
         if (path) {
           if (old) {
-            const Residence was = old->block == old_home.block ? as(Residence::native)
-                                                               : as(Residence::guest);
+            const Residence was =
+                old->block == old_home.block ? as(Residence::native) : as(Residence::guest);
             L::set(hold.change(old->block), first_slot(own_copies(*old, was)), 0);
           }
           NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
@@ -192,8 +192,8 @@ class Table {
     }
   }
   HWY_NOINLINE bool erase(const Place& home, Value value = {}) {
-    const bool done = change_copy(
-        home, value, [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
+    const bool done =
+        change_copy(home, value, [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
     if (done) lower_mark(home.block);
     return done;
   }
@@ -347,8 +347,8 @@ class Table {
     if (copies(home) != 0 || (both && copies(away) != 0 && !is_exposed_by_us(absence, away))) {
       return Outcome::present;
     }
-    // Home's mark was raised for it, but may have fallen since.
-    if (room_.is_away && both &&
+    // Home's mark was raised for it, but may have fallen since, or while add() waited.
+    if (room_.is_away && both && may_be_away(view_.blocks[home.block], home, away) &&
         store_by_path<L, Locks>(hold, away, as(Residence::guest), {}, room_.path)) {
       return Outcome::stored;
     }

@@ -115,7 +115,8 @@ TEST(MapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
       ASSERT_EQ(order.below, block.overflow_mark() + EvictionOrder::kStep<L>);
       ASSERT_EQ(order.next, between(block.overflow_mark(), order.below));
       for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(order.bucket_offset<L>(s), 0u);
-      const EvictionPath way = kernels.find_path_to_free(block, {0, L::kAllSlots, 1, 0});
+      const EvictionPath way =
+          kernels.find_path_to_free(block, {0, L::kAllSlots, 1, 0}, Residence::anywhere);
       ASSERT_EQ(static_cast<bool>(way), free != 0);
       if (way) {
         ASSERT_EQ(way.steps(), 1u);
