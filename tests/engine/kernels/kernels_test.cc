@@ -583,6 +583,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
   const auto expected = [](const Block& from, std::uint32_t next_bit, std::uint32_t child) {
     Block block{};
     block.bytes[kOverflowMarkByte] = from.bytes[kOverflowMarkByte];
+    block.set_guest_level(from.guest_level());
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       const std::uint32_t f = L::get(from, s);
       if ((f >> next_bit & 1) == child) L::set(block, s, f);

@@ -146,6 +146,7 @@ TEST(MapletKernelsTest, SplitsByTheNextBit) {
         }
         for (std::size_t child = 0; child < 2; ++child) {
           wanted[child].bytes[kOverflowMarkByte] = blocks[i].bytes[kOverflowMarkByte];
+          wanted[child].set_guest_level(blocks[i].guest_level());
           ASSERT_EQ(children[2 * i + child].bytes, wanted[child].bytes);
         }
       }
