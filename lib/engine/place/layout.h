@@ -158,6 +158,7 @@ struct LayoutShape : Buckets {
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
   static constexpr std::uint32_t kMaxCopies = 2 * kChoices;  // of one key, in home and alternate
   static constexpr bool kExpires = false;
+  static constexpr bool kHasGuestLanes = false;
   using Value = NoValue;
   static constexpr bool kHasValues = false;
   static constexpr Value value(const Block&, std::uint32_t) { return {}; }
@@ -414,6 +415,21 @@ struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value death = 0) {
     FilterLayout<16>::set_halfword(block, slot, fingerprint | death << 12);
   }
+};
+
+// A filter's blocks under Placement::guest_lanes (lanes.h).
+template <class L>
+struct Laned : L {
+  static constexpr bool kHasGuestLanes = true;
+};
+// The layout for what does not depend on lanes.
+template <class L>
+struct WithoutLanes {
+  using Layout = L;
+};
+template <class L>
+struct WithoutLanes<Laned<L>> {
+  using Layout = L;
 };
 
 // The widths of filters, the smallest first: every list of what there is for each width.

@@ -261,9 +261,7 @@ class Table {
 
  protected:  // for expiring_table-inl.h
   // Whether the filter has guest lanes (lanes.h).
-  [[nodiscard]] HWY_INLINE bool has_lanes() const {
-    return kMayHaveGuestLanes<L> && has_guest_lanes(view_.geometry);
-  }
+  static constexpr bool has_lanes() { return L::kHasGuestLanes; }
   [[nodiscard]] HWY_INLINE Residence as(Residence residence) const {
     return has_lanes() ? residence : Residence::anywhere;
   }
@@ -417,7 +415,7 @@ class Table {
   template <Which kWhich, class AnyRead>
   [[nodiscard]] HWY_NOINLINE std::optional<Place> find(AnyRead& read, const Place& home,
                                                        const AbsenceSnapshot& absence) const {
-    const bool exact = kWhich == Which::own && has_lanes();
+    constexpr bool exact = kWhich == Which::own && has_lanes();
     const Block& block = read.at(home.block);
     std::uint64_t here = copies(block, home);
     if (exact) here &= GuestLanes<L>(true, block).of_native(home.fingerprint);
@@ -459,7 +457,7 @@ class Table {
   [[nodiscard]] HWY_INLINE std::uint64_t own_copies(const Place& place, Residence as,
                                                     Value value = {}) const {
     std::uint64_t found = copies(place);
-    if constexpr (kMayHaveGuestLanes<L>) {
+    if constexpr (L::kHasGuestLanes) {
       const GuestLanes<L> lanes(as != Residence::anywhere, view_.blocks[place.block]);
       found &= lanes.of(place.fingerprint, as);
     }

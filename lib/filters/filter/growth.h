@@ -50,7 +50,7 @@ template <class L>
 Place home_of_resident(const Block& from, Blocks& into, Place place, std::uint32_t slot) {
   const Geometry& geometry = into.view.geometry;
   if (!has_guest_lanes(geometry)) return place;
-  const GuestLanes<L> lanes(true, from);
+  const GuestLanes<Laned<L>> lanes(true, from);
   if (lanes.is_guest(place.fingerprint, slot)) return moved(geometry, place);
   if (!lanes.apply() && eviction_rank(place.fingerprint) < kGuestClasses &&
       !into.engine->block.find_path_to_free(into.blocks()[place.block], place, Residence::native)) {
