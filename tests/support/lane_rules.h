@@ -57,7 +57,7 @@ struct AlikeKeys {
   }
 };
 
-// Returns what is wrong, or nothing. `bases`: of a table with versions, other bits may be set.
+// Returns what is wrong, or nothing.
 template <class L>
 std::string broken_lane_rule(const BlocksView& view, const std::vector<std::uint64_t>& stored) {
   const Geometry& geometry = view.geometry;
@@ -139,19 +139,16 @@ inline Filter lanes_filter(int bits, std::uint64_t bases, std::uint32_t growth =
   return FilterAccess::make(make_blocks({bits, geometry, 5, geometry.blocks()}, nullptr));
 }
 
-inline std::uint64_t slots_of(const Filter& filter) { return filter.slots(); }
-
 // A hash with this rest and its home in base `base`: the product of hash and bases has the base in
 // its high 64 bits and the rest in the 32 bits below.
 inline std::uint64_t hash_at(std::uint64_t bases, std::uint64_t base, std::uint32_t rest) {
-  using Wide = unsigned __int128;
   const Wide product = static_cast<Wide>(base) << 64 | static_cast<Wide>(rest) << 32;
   return static_cast<std::uint64_t>((product + bases - 1) / bases);
 }
 // A hash that looks the same as this one, with its home in the other's alternate.
 inline std::uint64_t twin_of(int bits, const Geometry& geometry, std::uint64_t hash) {
-  const std::uint64_t base = alternate_of(geometry, home_of(bits, geometry, hash)) >> geometry.growth;
-  using Wide = unsigned __int128;
+  const std::uint64_t base =
+      alternate_of(geometry, home_of(bits, geometry, hash)) >> geometry.growth;
   const auto rest = static_cast<std::uint32_t>(
       static_cast<std::uint64_t>(static_cast<Wide>(hash) * geometry.base_blocks) >> 32);
   return hash_at(geometry.base_blocks, base, rest);

@@ -84,7 +84,9 @@ class Homecoming {
       if (guests != 0) {
         if (NESTLINE_LOWER_MARKS_EARLY) --mark_;
         const bool are_known = rank < kGuestClasses && lanes.apply();
-        return are_known && come_home(partner, rank, first_slot(guests));
+        const bool goes_on = are_known && come_home(partner, rank, first_slot(guests));
+        hold_.keep(block_);  // the next class may have another partner
+        return goes_on;
       }
     }
     --mark_;

@@ -342,8 +342,9 @@ class Table {
   Result place_if_absent(const Place& home, AbsenceSnapshot& absence) {
     BlockLock hold(view_.blocks, home.block);
     Place away;
-    const bool both = may_be_away(view_.blocks[home.block], home, away);
-    if (both) hold.add(away.block);
+    bool both = may_be_away(view_.blocks[home.block], home, away);
+    // Where home was released meanwhile, its mark may have fallen.
+    if (both && !hold.add(away.block)) both = may_be_away(view_.blocks[home.block], home, away);
     if (copies(home) != 0 || (both && copies(away) != 0 && !is_exposed_by_us(absence, away))) {
       return Outcome::present;
     }
@@ -427,7 +428,7 @@ class Table {
     const bool exposed = is_exposed_by_us(absence, away);  // before it is looked at
     const Block& other = read.at(away.block);
     std::uint64_t there = copies(other, away);
-    if (exact) there &= GuestLanes<L>(true, other).of_guest(home.fingerprint);
+    if (exact) there &= GuestLanes<L>(true, other).of_guests_now(home.fingerprint);
     if (here != 0 && (there == 0 || exposed || !are_surely_own(other, home.fingerprint))) {
       return home;
     }
@@ -461,7 +462,8 @@ class Table {
     std::uint64_t found = copies(place);
     if constexpr (kMayHaveGuestLanes<L>) {
       const GuestLanes<L> lanes(as != Residence::anywhere, view_.blocks[place.block]);
-      found &= lanes.of(place.fingerprint, as);
+      found &= as == Residence::guest ? lanes.of_guests_now(place.fingerprint)
+                                      : lanes.of(place.fingerprint, as);
     }
     if constexpr (L::kHasValues) {
       for (std::uint64_t rest = found; rest != 0; rest &= rest - 1) {

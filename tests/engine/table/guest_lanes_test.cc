@@ -189,7 +189,6 @@ TEST_P(GuestLanesTest, CopiesMixBlocks) {
   const std::uint32_t most = most_copies(GetParam());
   for (const double load : {0.0, 0.5, 0.85}) {
     LaneFilter lanes(GetParam(), 64, 3);
-    Filter plain({.capacity = safe_keys(GetParam(), {64, 0}), .bits = GetParam()});
     while (static_cast<double>(lanes.stored().size()) <
            load * static_cast<double>(lanes.filter().slots())) {
       lanes.insert(lanes.random()());

@@ -40,12 +40,14 @@ TEST_P(LaneHistoryTest, LinearizableWithReadersThatLock) {
   play(2'000'001);
 }
 
+std::string lane_history_name(const testing::TestParamInfo<std::tuple<int, Family>>& one) {
+  const auto [bits, family] = one.param;
+  return std::string(name_of(family)) + std::to_string(bits);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, LaneHistoryTest,
                          testing::Combine(testing::ValuesIn(kHistoryWidths),
                                           testing::ValuesIn(kFamilies)),
-                         [](const testing::TestParamInfo<std::tuple<int, Family>>& info) {
-                           const auto [bits, family] = info.param;
-                           return std::string(name_of(family)) + std::to_string(bits);
-                         });
+                         lane_history_name);
 
 }}  // namespace nestline::test
