@@ -94,6 +94,10 @@ class GuestLanes {
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_guest(std::uint32_t fingerprint) const {
     return apply_ ? inside(fingerprint) : kEverywhere;
   }
+  // Where guests of its class are now: nowhere above the level. Natives may be in their lane then.
+  [[nodiscard]] NESTLINE_HERE std::uint64_t of_guests_now(std::uint32_t fingerprint) const {
+    return are_too_low(fingerprint, Residence::guest) ? 0 : of_guest(fingerprint);
+  }
   [[nodiscard]] NESTLINE_HERE std::uint64_t of(std::uint32_t fingerprint, Residence as) const {
     if (!L::kHasGuestLanes || as == Residence::anywhere) return kEverywhere;
     return as == Residence::native ? of_native(fingerprint) : of_guest(fingerprint);

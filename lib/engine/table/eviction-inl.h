@@ -322,10 +322,11 @@ class EvictionSearch {
 
   // Whether copies can have all slots of the bucket but one: two slots almost always show it.
   static bool may_be_crowded(const Block& block, const Place& arrival) {
+    // A guest's bucket has one slot.
     const std::uint32_t first = first_slot(arrival.bucket);
-    const std::uint32_t second = first_slot(arrival.bucket & (arrival.bucket - 1));
+    const std::uint64_t others = arrival.bucket & (arrival.bucket - 1);
     return L::get(block, first) == arrival.fingerprint ||
-           L::get(block, second) == arrival.fingerprint;
+           (others != 0 && L::get(block, first_slot(others)) == arrival.fingerprint);
   }
 
   // Every slot in which a path from the bucket ends. One pass over the block covers all its
@@ -495,6 +496,11 @@ class EvictionPlan : public EvictionSearch<L> {
 
   // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
   HWY_INLINE bool execute() {
+    if (end_ == 0 && !stores_ && mixes()) {  // home itself has room, once it is mixed
+      const std::uint64_t home = nodes_[0].arrival.block;
+      typename Locks::BlockLock hold(blocks_, home);
+      if (mix(hold, home)) count_change(home);
+    }
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
       if (!move(before.arrival.block, *node)) return false;

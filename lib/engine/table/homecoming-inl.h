@@ -46,17 +46,12 @@ class Homecoming {
   Homecoming(const BlocksView& view, std::uint64_t block)
       : view_(view), block_(block), hold_(view.blocks, block) {}
 
-  // Looks at classes as long as there are steps, up to a guest. True: there may be more to do.
-  HWY_INLINE bool run(std::uint32_t& steps) {
+  HWY_INLINE void run() {
     mark_ = home().overflow_mark();
-    for (; steps != 0 && may_lower(mark_); --steps) {
-      const Step step = look();
-      if (step == Step::lowers) continue;
-      set_mark();
-      return step == Step::took_partner;
+    for (std::uint32_t step = 0; step < kHomecomingSteps && may_lower(mark_); ++step) {
+      if (!look()) break;
     }
     set_mark();
-    return false;
   }
 
  private:
@@ -65,11 +60,8 @@ class Homecoming {
     if (home().overflow_mark() != mark_) hold_.change(block_).set_overflow_mark(mark_);
   }
 
-  // A thread holds at most two locks: after a look for which it took the partner's it begins anew.
-  enum class Step : std::uint8_t { lowers, ends, took_partner };
-
-  // Looks at the highest class that the mark covers.
-  HWY_INLINE Step look() {
+  // Looks at the highest class that the mark covers. False: it stays so.
+  HWY_INLINE bool look() {
     const std::uint32_t rank = mark_ - 1;
     const std::uint64_t partner = alternate_of(view_.geometry, {block_, 0, rank + 1, 0});
     if (partner != block_) {
@@ -78,40 +70,53 @@ class Homecoming {
       const GuestLanes<L> lanes(true, other);
       // Above the level it has no guests of the class, unless they are not known.
       const bool has_none = lanes.apply() && rank >= lanes.highest() && rank < kGuestClasses;
-      const std::uint64_t guests =
+      std::uint64_t guests =
           has_none ? 0 : of_ranks<L>(other, rank, rank + 1) & lanes.of_guest(rank + 1);
-      if (!read.valid()) return Step::ends;
+      if (NESTLINE_TRUST_PARTNERS) {
+        NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+        typename Locks::OptimisticRead later(view_.blocks, &hold_);
+        const std::uint64_t first_half = (std::uint64_t{1} << L::kSlots / 2) - 1;
+        guests =
+            (guests & first_half) | (of_ranks<L>(later.at(partner), rank, rank + 1) & ~first_half);
+      } else if (!read.valid()) {
+        return false;
+      }
       if (guests != 0) {
+        if (NESTLINE_LOWER_MARKS_EARLY) --mark_;
         const bool are_known = rank < kGuestClasses && lanes.apply();
-        return are_known ? come_home(partner, rank, first_slot(guests)) : Step::ends;
+        const bool goes_on = are_known && come_home(partner, rank, first_slot(guests));
+        hold_.keep(block_);  // the next class may have another partner
+        return goes_on;
       }
     }
     --mark_;
-    return Step::lowers;
+    return true;
   }
 
   // Brings the guest in this slot home, if there is room.
-  Step come_home(std::uint64_t partner, std::uint32_t rank, std::uint32_t slot) {
+  bool come_home(std::uint64_t partner, std::uint32_t rank, std::uint32_t slot) {
     const std::uint64_t free = free_slots<L>(home());
-    if (std::popcount(free) < kHomecomingRoom) return Step::ends;
+    if (std::popcount(free) < kHomecomingRoom) return false;
     set_mark();
-    const bool kept = hold_.add(partner);
-    mark_ = home().overflow_mark();  // home may have been released meanwhile
-    if (!kept) return Step::took_partner;
+    if (!hold_.add(partner)) {  // home was released meanwhile
+      mark_ = home().overflow_mark();
+      return true;
+    }
     const Block& from = hold_.at(partner);
     const std::uint32_t fingerprint = L::get(from, slot);
     if (eviction_rank(fingerprint) != rank ||
         !GuestLanes<L>(true, from).is_guest(fingerprint, slot)) {
-      return Step::took_partner;
+      return true;  // another guest may be there
     }
     const Place arrival = {block_, 0, fingerprint, L::bucket_offset_at(fingerprint, slot)};
     const EvictionPath path = find_path_to_free<L>(home(), arrival, Residence::native);
-    if (!path) return Step::ends;
+    if (NESTLINE_CLEAR_GUESTS_FIRST) L::set(hold_.change(partner), slot, 0);
+    if (!path) return false;
     apply<L>(hold_.change(block_), path, fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(hold_.change(partner), slot, 0);
     lower_guest_level<L>(hold_, partner);
-    return Step::took_partner;
+    return true;
   }
 
   const BlocksView& view_;
@@ -123,8 +128,7 @@ class Homecoming {
 // For a block whose mark may fall, of a filter with guest lanes.
 template <class L, class Locks>
 HWY_NOINLINE void let_guests_come_home(const BlocksView& view, std::uint64_t block) {
-  std::uint32_t steps = kHomecomingSteps;
-  while (Homecoming<L, Locks>(view, block).run(steps)) --steps;
+  Homecoming<L, Locks>(view, block).run();
 }
 
 }}}  // namespace nestline::HWY_NAMESPACE

@@ -340,13 +340,14 @@ class Table {
   Result place_if_absent(const Place& home, AbsenceSnapshot& absence) {
     BlockLock hold(view_.blocks, home.block);
     Place away;
-    const bool both = may_be_away(view_.blocks[home.block], home, away);
-    if (both) hold.add(away.block);
+    bool both = may_be_away(view_.blocks[home.block], home, away);
+    // Where home was released meanwhile, its mark may have fallen.
+    if (both && !hold.add(away.block)) both = may_be_away(view_.blocks[home.block], home, away);
     if (copies(home) != 0 || (both && copies(away) != 0 && !is_exposed_by_us(absence, away))) {
       return Outcome::present;
     }
-    // Home's mark was raised for it, but may have fallen since, or while add() waited.
-    if (room_.is_away && both && may_be_away(view_.blocks[home.block], home, away) &&
+    // Home's mark was raised for it, but may have fallen since.
+    if (room_.is_away && both &&
         store_by_path<L, Locks>(hold, away, as(Residence::guest), {}, room_.path)) {
       return Outcome::stored;
     }
@@ -425,7 +426,7 @@ class Table {
     const bool exposed = is_exposed_by_us(absence, away);  // before it is looked at
     const Block& other = read.at(away.block);
     std::uint64_t there = copies(other, away);
-    if (exact) there &= GuestLanes<L>(true, other).of_guest(home.fingerprint);
+    if (exact) there &= GuestLanes<L>(true, other).of_guests_now(home.fingerprint);
     if (here != 0 && (there == 0 || exposed || !are_surely_own(other, home.fingerprint))) {
       return home;
     }
@@ -459,7 +460,8 @@ class Table {
     std::uint64_t found = copies(place);
     if constexpr (L::kHasGuestLanes) {
       const GuestLanes<L> lanes(as != Residence::anywhere, view_.blocks[place.block]);
-      found &= lanes.of(place.fingerprint, as);
+      found &= as == Residence::guest ? lanes.of_guests_now(place.fingerprint)
+                                      : lanes.of(place.fingerprint, as);
     }
     if constexpr (L::kHasValues) {
       for (std::uint64_t rest = found; rest != 0; rest &= rest - 1) {
