@@ -224,6 +224,8 @@ class NESTLINE_EXPORT Filter {
   /// Options::max_capacity: until capacity() is at least this, it doubles by itself. 0: never.
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
   [[nodiscard]] unsigned growth() const noexcept;  ///< How often the filter has doubled.
+  /// Whether it was made with Options::turns_over, of 64 blocks or more.
+  [[nodiscard]] bool turns_over() const noexcept;
   /// Slots: each holds one copy of a key. They are never all in use: see docs/SIZING.md.
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;  ///< size() divided by slots(), 0 to 1.
