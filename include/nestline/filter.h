@@ -70,9 +70,10 @@ struct Options {
   /// inserts that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
   /// Whether keys will be erased and others inserted all the time. Then lookups stay as fast, and
-  /// err as little, as on the first day, and `fpr` holds after any number of changes; an insert into
-  /// a full filter takes two to three times as long (docs/SIZING.md, "Filters that turn over").
-  /// Files are of hash version 3, which libraries before 0.4 refuse. Without effect below 64 blocks.
+  /// err as little, as on the first day, and `fpr` holds after any number of changes; an insert
+  /// into a full filter takes two to three times as long (docs/SIZING.md, "Filters that turn
+  /// over"). Files are of hash version 3, which libraries before 0.4 refuse. Without effect below
+  /// 64 blocks.
   bool turns_over = false;
   /// Options for capacity_for(bytes, fpr) keys. std::invalid_argument if there is no such filter.
   [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);

@@ -84,8 +84,7 @@ py::object path_as_text(std::string_view path) {
 }
 
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
-                   py::handle max_capacity, py::handle seed, py::handle load,
-                   bool turns_over) {
+                   py::handle max_capacity, py::handle seed, py::handle load, bool turns_over) {
   Options options;
   options.capacity = number_of(capacity, "capacity");
   if (!fpr.is_none()) {

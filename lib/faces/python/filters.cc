@@ -97,8 +97,7 @@ std::unique_ptr<PyMappedFilter> mapped_at(const py::object& place) {
 template <typename Held>
 void bind_constructor(py::class_<Held>& type) {
   type.def(py::init([](py::handle capacity, const py::object& fpr, py::handle bits,
-                       py::handle max_capacity, py::handle seed, py::handle load,
-                       bool turns_over) {
+                       py::handle max_capacity, py::handle seed, py::handle load, bool turns_over) {
              const Options options =
                  options_of(capacity, fpr, bits, max_capacity, seed, load, turns_over);
              return boxed(typename Held::Value(options));

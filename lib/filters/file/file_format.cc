@@ -123,10 +123,11 @@ std::optional<Flaw> identify(std::span<const std::byte> start) {
 
 std::optional<Flaw> judge_hash_version(std::uint32_t version) {
   if (version == kHashVersion || version == kGuestLanesHashVersion) return std::nullopt;
-  return Flaw{kHashVersionAt, "its keys are placed by hash version " + to_string(version) +
-                                  ", but this library knows versions " + to_string(kHashVersion) +
-                                  " and " + to_string(kGuestLanesHashVersion) +
-                                  (version > kGuestLanesHashVersion ? "; use a newer nestline" : "")};
+  return Flaw{kHashVersionAt,
+              "its keys are placed by hash version " + to_string(version) +
+                  ", but this library knows versions " + to_string(kHashVersion) + " and " +
+                  to_string(kGuestLanesHashVersion) +
+                  (version > kGuestLanesHashVersion ? "; use a newer nestline" : "")};
 }
 
 // How errors name what a file holds. In the order of Kind.

@@ -233,7 +233,8 @@ TEST(Damage, OtherVersionsAreNamed) {
                  "hash version 4, but this library knows versions 2 and 3; use a newer nestline");
   const FormatError old = refusal(with(kHashVersionAt, 1, good.size()));
   EXPECT_EQ(old.offset, kHashVersionAt);
-  EXPECT_TRUE(std::string(old.cause).ends_with("hash version 1, but this library knows versions 2 and 3"));
+  EXPECT_TRUE(
+      std::string(old.cause).ends_with("hash version 1, but this library knows versions 2 and 3"));
 }
 
 // The header's checksum is right, its fields are not.

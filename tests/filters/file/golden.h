@@ -29,8 +29,8 @@ struct Golden {
 // How GoogleTest shows it.
 inline void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.name; }
 
-// Nearly full, so that fingerprints are displaced and away from home; some have grown. Those named t
-// turn over, which needs 64 blocks.
+// Nearly full, so that fingerprints are displaced and away from home; some have grown. Those named
+// t turn over, which needs 64 blocks.
 inline constexpr std::array<Golden, 8> kGoldens = {{
     {"w8", {8, 3, 0, 0x0123456789abcdef, 0, 140, 0}, 90, 60, 22},
     {"w12", {12, 3, 0, 0xfedcba9876543210, 0, 95, 0}, 60, 40, 14},

@@ -145,6 +145,33 @@ TEST_P(TurnoverFiles, AreKeptWhenTheyGrow) {
   EXPECT_EQ(loaded.size(), 0u);
 }
 
+// Copies make blocks mixed, which is kept by their marks.
+TEST_P(TurnoverFiles, KeepCopies) {
+  Filter filter({.capacity = kTurning, .bits = GetParam(), .seed = 3, .turns_over = true});
+  std::uint64_t copies = 0;
+  for (std::uint64_t key = 0; key < 1000; ++key) {
+    for (int copy = 0; copy < 8; ++copy) copies += bool(filter.insert(key));
+  }
+  EXPECT_GT(copies, 7900u);
+  const Bytes bytes = to_bytes(filter);
+  std::size_t mixed = 0;
+  for (std::size_t block = 0; block < block_bytes(bytes) / kBlock; ++block) {
+    mixed += bytes[kHeader + block * kBlock + 60] == std::byte{255};
+  }
+  EXPECT_GT(mixed, 0u);
+  Filter loaded = Filter::load(bytes);
+  for (std::uint64_t key = 0; key < 1000; ++key) {
+    ASSERT_EQ(loaded.count(key), filter.count(key)) << key;
+  }
+  std::uint64_t erased = 0;
+  for (std::uint64_t key = 0; key < 1000; ++key) {
+    while (loaded.erase(key)) ++erased;
+  }
+  EXPECT_EQ(erased, copies);
+  EXPECT_EQ(loaded.size(), 0u);
+  EXPECT_NO_THROW(Filter::load(to_bytes(loaded)));
+}
+
 TEST(TurnoverFile, NeedsTheOption) {
   EXPECT_EQ(version_of(to_bytes(Filter({.capacity = kTurning}))), 2u);
   // Below 64 blocks the option is without effect.
@@ -289,9 +316,14 @@ TEST_P(ForgedTurnover, IsAFilterAllTheSame) {
             if (is_stored) ASSERT_TRUE(changed.may_contain(which));
             break;
           }
-          case 2: stored -= changed.erase(which); break;
-          case 3: stored += bool(changed.insert_unique(which)); break;
-          default: (void)changed.count(which);
+          case 2:
+            stored -= changed.erase(which);
+            break;
+          case 3:
+            stored += bool(changed.insert_unique(which));
+            break;
+          default:
+            (void)changed.count(which);
         }
       }
       EXPECT_EQ(changed.size(), keys + stored);
