@@ -213,6 +213,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
   [[nodiscard]] unsigned growth() const noexcept;
+  [[nodiscard]] bool turns_over() const noexcept;
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;
   [[nodiscard]] double expected_fpr() const noexcept;

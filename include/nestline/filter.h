@@ -70,9 +70,10 @@ struct Options {
   /// inserts that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
   /// Whether keys will be erased and others inserted all the time. Then lookups stay as fast, and
-  /// err as little, as on the first day, and `fpr` holds after any number of changes; an insert into
-  /// a full filter takes two to three times as long (docs/SIZING.md, "Filters that turn over").
-  /// Files are of hash version 3, which libraries before 0.4 refuse. Without effect below 64 blocks.
+  /// err as little, as on the first day, and `fpr` holds after any number of changes; an insert
+  /// into a full filter takes two to three times as long (docs/SIZING.md, "Filters that turn
+  /// over"). Files are of hash version 3, which libraries before 0.4 refuse. Without effect below
+  /// 64 blocks.
   bool turns_over = false;
   /// Options for capacity_for(bytes, fpr) keys. std::invalid_argument if there is no such filter.
   [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);
@@ -224,6 +225,8 @@ class NESTLINE_EXPORT Filter {
   /// Options::max_capacity: until capacity() is at least this, it doubles by itself. 0: never.
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
   [[nodiscard]] unsigned growth() const noexcept;  ///< How often the filter has doubled.
+  /// Whether it was made with Options::turns_over, of 64 blocks or more.
+  [[nodiscard]] bool turns_over() const noexcept;
   /// Slots: each holds one copy of a key. They are never all in use: see docs/SIZING.md.
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;  ///< size() divided by slots(), 0 to 1.

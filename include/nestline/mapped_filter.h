@@ -109,6 +109,7 @@ class NESTLINE_EXPORT MappedFilter {
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
   [[nodiscard]] unsigned growth() const noexcept;
+  [[nodiscard]] bool turns_over() const noexcept;
   [[nodiscard]] std::uint64_t slots() const noexcept;
   [[nodiscard]] double load_factor() const noexcept;
   [[nodiscard]] double expected_fpr() const noexcept;

@@ -84,7 +84,7 @@ py::object path_as_text(std::string_view path) {
 }
 
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
-                   py::handle max_capacity, py::handle seed, py::handle load) {
+                   py::handle max_capacity, py::handle seed, py::handle load, bool turns_over) {
   Options options;
   options.capacity = number_of(capacity, "capacity");
   if (!fpr.is_none()) {
@@ -96,6 +96,7 @@ Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
   options.max_capacity = number_of(max_capacity, "max_capacity");
   options.seed = number_of(seed, "seed");
   options.load = real_of(load, "load");
+  options.turns_over = turns_over;
   return options;
 }
 

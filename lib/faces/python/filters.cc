@@ -42,11 +42,11 @@ class PyMappedFilter : public Box<MappedFilter> {
 
 std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, const py::object& fpr,
                                 py::handle bits, py::handle max_capacity, py::handle seed,
-                                py::handle load, bool parallel) {
+                                py::handle load, bool turns_over, bool parallel) {
   KeyBatch batch(keys, number_of(seed, "seed"));
   const py::object room =
       capacity.is_none() ? py::int_(std::max<std::size_t>(batch.size(), 1)) : capacity;
-  const Options options = options_of(room, fpr, bits, max_capacity, seed, load);
+  const Options options = options_of(room, fpr, bits, max_capacity, seed, load, turns_over);
   const Released released;
   const KeySpan all = batch.whole(released);
   return boxed(parallel ? parallel::build(options, all) : Filter::build(options, all));
@@ -97,12 +97,14 @@ std::unique_ptr<PyMappedFilter> mapped_at(const py::object& place) {
 template <typename Held>
 void bind_constructor(py::class_<Held>& type) {
   type.def(py::init([](py::handle capacity, const py::object& fpr, py::handle bits,
-                       py::handle max_capacity, py::handle seed, py::handle load) {
-             const Options options = options_of(capacity, fpr, bits, max_capacity, seed, load);
+                       py::handle max_capacity, py::handle seed, py::handle load, bool turns_over) {
+             const Options options =
+                 options_of(capacity, fpr, bits, max_capacity, seed, load, turns_over);
              return boxed(typename Held::Value(options));
            }),
            py::arg("capacity"), py::arg("fpr") = py::none(), py::arg("bits") = 0,
-           py::arg("max_capacity") = 0, py::arg("seed") = 0, py::arg("load") = 0.95);
+           py::arg("max_capacity") = 0, py::arg("seed") = 0, py::arg("load") = 0.95,
+           py::arg("turns_over") = false);
 }
 
 constexpr const char* kFilterDoc =
@@ -114,6 +116,8 @@ bits          of a fingerprint: 8, 9, 10, 12 or 16; 0: the fewest that give fpr
 max_capacity  above capacity: it grows by itself up to here
 seed          of the hash; keep it secret where strangers choose the keys
 load          share of the slots in use at its capacity
+turns_over    keys are erased and others inserted all the time: it stays fast, and
+              as seldom wrong; libraries without this refuse its files
 
 A key is an int (compared by value), a str (its UTF-8), bytes, bytearray or
 memoryview, or a Hash. Many keys are a NumPy array of integers or strings, a list
@@ -134,7 +138,8 @@ void bind_filter(py::module_& module) {
   bind_constructor(type);
   type.def_static("build", &build, py::arg("keys"), py::kw_only(), py::arg("capacity") = py::none(),
                   py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
-                  py::arg("seed") = 0, py::arg("load") = 0.95, py::arg("parallel") = false,
+                  py::arg("seed") = 0, py::arg("load") = 0.95, py::arg("turns_over") = false,
+                  py::arg("parallel") = false,
                   R"(A filter of all keys, in a fraction of the time of inserting them; for as many
 keys as there are if no capacity is given. parallel: on all cores. ValueError
 when a key finds no room.

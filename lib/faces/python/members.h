@@ -56,6 +56,7 @@ void bind_figures(py::class_<Held>& type) {
   NESTLINE_FIGURE(capacity, "Keys that it promises to hold; of a ClusterFilter, as created.");
   NESTLINE_FIGURE(max_capacity, "Up to how many keys it grows by itself; 0: it does not.");
   NESTLINE_FIGURE(growth, "How often it has doubled.");
+  NESTLINE_FIGURE(turns_over, "Whether it was made with turns_over, of 64 blocks or more.");
   NESTLINE_FIGURE(ttl_ticks, "Ticks that a key lives at least.");
   NESTLINE_FIGURE(slots, "Slots, each for one copy of a key. They are never all in use.");
   NESTLINE_FIGURE(load_factor, "Share of the slots in use, by dead keys not yet swept too.");

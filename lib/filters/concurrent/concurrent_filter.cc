@@ -275,6 +275,9 @@ std::uint64_t ConcurrentFilter::max_capacity() const noexcept {
   return state_->shape().max_capacity;
 }
 unsigned ConcurrentFilter::growth() const noexcept { return state_->shape().geometry.growth; }
+bool ConcurrentFilter::turns_over() const noexcept {
+  return has_guest_lanes(state_->shape().geometry);
+}
 std::uint64_t ConcurrentFilter::slots() const noexcept { return state_->shape().slots(); }
 
 double ConcurrentFilter::load_factor() const noexcept {

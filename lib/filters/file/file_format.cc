@@ -121,6 +121,15 @@ std::optional<Flaw> identify(std::span<const std::byte> start) {
   return std::nullopt;
 }
 
+std::optional<Flaw> judge_hash_version(std::uint32_t version) {
+  if (version == kHashVersion || version == kGuestLanesHashVersion) return std::nullopt;
+  return Flaw{kHashVersionAt,
+              "its keys are placed by hash version " + to_string(version) +
+                  ", but this library knows versions " + to_string(kHashVersion) + " and " +
+                  to_string(kGuestLanesHashVersion) +
+                  (version > kGuestLanesHashVersion ? "; use a newer nestline" : "")};
+}
+
 // How errors name what a file holds. In the order of Kind.
 constexpr std::array<const char*, 3> kNames = {"a filter", "a maplet", "an expiring filter"};
 
@@ -168,6 +177,11 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
   if (kind_of(header.bits) != kind || (kind == Kind::filter && !is_width(header.bits))) {
     return Flaw{kBitsAt, "the fingerprint width is not 8, 9, 10, 12 or 16 bits"};
   }
+  if (kind != Kind::filter && has_guest_lanes(geometry)) {
+    return Flaw{kHashVersionAt, "its keys are placed by hash version " +
+                                    to_string(kGuestLanesHashVersion) +
+                                    ", as those of filters alone can be"};
+  }
   if (geometry.growth > max_growth(header.bits)) {
     return Flaw{kGrowthAt, "the filter has grown " + to_string(geometry.growth) +
                                " times, but this library reads at most " +
@@ -178,6 +192,12 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
   if (geometry.base_blocks == 0 || geometry.base_blocks > kMaxBlocks >> geometry.growth) {
     return Flaw{kBaseBlocksAt, "the number of base blocks, " + to_string(geometry.base_blocks) +
                                    ", is not in 1 to " + to_string(kMaxBlocks >> geometry.growth)};
+  }
+  if (has_guest_lanes(geometry) && geometry.base_blocks < kLeastLaneBlocks) {
+    return Flaw{kBaseBlocksAt, "the number of base blocks, " + to_string(geometry.base_blocks) +
+                                   ", is below " + to_string(kLeastLaneBlocks) +
+                                   ", the least in hash version " +
+                                   to_string(kGuestLanesHashVersion)};
   }
   const std::uint64_t slots = geometry.blocks() * slots_of(header.bits);
   if (header.keys > slots) {
@@ -228,7 +248,7 @@ HeaderBytes encode_header(const FileHeader& header) {
   std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
   put(bytes, kByteOrderAt, kByteOrder);
   put(bytes, kFormatVersionAt, kFormatVersion);
-  put(bytes, kHashVersionAt, kHashVersion);
+  put(bytes, kHashVersionAt, hash_version(header.geometry.placement));
   put(bytes, kBitsAt, static_cast<std::uint32_t>(header.bits));
   put(bytes, kFileBytesAt, header.file_bytes());
   put_fields(bytes, kFields, header);
@@ -248,12 +268,8 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   Kind kind) {
   if (auto flaw = identify(start)) return flaw;
 
-  const auto hash_version = get<std::uint32_t>(start, kHashVersionAt);
-  if (hash_version != kHashVersion) {
-    return Flaw{kHashVersionAt, "its keys are placed by hash version " + to_string(hash_version) +
-                                    ", but this library knows version " + to_string(kHashVersion) +
-                                    (hash_version > kHashVersion ? "; use a newer nestline" : "")};
-  }
+  const auto version = get<std::uint32_t>(start, kHashVersionAt);
+  if (auto flaw = judge_hash_version(version)) return flaw;
   if (!matches_checksum(start.first(kHeaderChecksumAt), start.subspan(kHeaderChecksumAt))) {
     return Flaw{kHeaderChecksumAt,
                 std::string("the header does not match its checksum") + kCopyAgain};
@@ -268,6 +284,8 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
     return Flaw{kBitsAt, "this is " + name + " and not " + kNames[static_cast<std::size_t>(kind)] +
                              ": load it as " + name};
   }
+  header.geometry.placement =
+      version == kGuestLanesHashVersion ? Placement::guest_lanes : Placement::anywhere;
   (void)get_fields(start, kFields, header);
   if (kind == Kind::expiring) (void)get_fields(start, kExpiringFields, header);
   if (auto flaw = check_fields(header, kind)) {
@@ -345,9 +363,16 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
     return Flaw{kHeaderBytes + index * kBlockBytes + byte,
                 "in block " + to_string(index) + " " + what + kNotOurs};
   };
-  const auto header = std::as_bytes(std::span(block.bytes)).subspan(kOverflowMarkByte);
-  if (!is_zero(header.subspan(1))) {
+  // Of lock, version and guest level nothing but the level is stored, where there are guest lanes.
+  const std::uint32_t header = Block::to_header(block.header_word());
+  const std::uint32_t level = Block::guest_level_of(header);
+  const bool has_lanes = has_guest_lanes(header_.geometry);
+  const std::uint32_t stored = kHeaderOverflowMark | (has_lanes ? kHeaderGuestLevel : 0);
+  if ((header & ~stored) != 0) {
     return flaw_at(kOverflowMarkByte + 1, "lock and version are not 0");
+  }
+  if (level > kMaxGuestLevel) {
+    return flaw_at(kOverflowMarkByte + 1, "the guest level is too high");
   }
   return visit_any_layout(header_.bits, [&](auto layout) -> std::optional<Flaw> {
     using L = decltype(layout);

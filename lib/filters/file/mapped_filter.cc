@@ -127,6 +127,9 @@ std::uint64_t MappedFilter::size() const noexcept { return state_->blocks.size; 
 std::uint64_t MappedFilter::capacity() const noexcept { return state_->blocks.capacity; }
 std::uint64_t MappedFilter::max_capacity() const noexcept { return state_->blocks.max_capacity; }
 unsigned MappedFilter::growth() const noexcept { return state_->blocks.view.geometry.growth; }
+bool MappedFilter::turns_over() const noexcept {
+  return has_guest_lanes(state_->blocks.view.geometry);
+}
 std::uint64_t MappedFilter::slots() const noexcept { return state_->blocks.shape().slots(); }
 double MappedFilter::load_factor() const noexcept {
   return nestline::load_factor(state_->blocks, size());

@@ -259,6 +259,7 @@ std::uint64_t Filter::size() const noexcept { return state_->size; }
 std::uint64_t Filter::capacity() const noexcept { return state_->capacity; }
 std::uint64_t Filter::max_capacity() const noexcept { return state_->max_capacity; }
 unsigned Filter::growth() const noexcept { return state_->view.geometry.growth; }
+bool Filter::turns_over() const noexcept { return has_guest_lanes(state_->view.geometry); }
 std::uint64_t Filter::slots() const noexcept { return state_->shape().slots(); }
 double Filter::load_factor() const noexcept { return nestline::load_factor(*state_, state_->size); }
 double Filter::expected_fpr() const noexcept {

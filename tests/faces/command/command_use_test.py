@@ -263,7 +263,7 @@ class Info(CommandTest):
         info = self.info("f")
         self.assertEqual(list(info), ["keys", "capacity", "load_factor", "bits", "memory_bytes",
                                       "bits_per_key", "expected_fpr", "seed", "file_bytes",
-                                      "doublings", "max_capacity", "advice"])
+                                      "doublings", "max_capacity", "turns_over", "advice"])
         self.assertEqual((info["keys"], info["bits"], info["seed"]), (5000, 12, 7))
         self.assertEqual(info["file_bytes"], os.path.getsize(self.path("f")))
         self.assertTrue(6000 <= info["capacity"] < 7000)
@@ -273,9 +273,27 @@ class Info(CommandTest):
         self.assertTrue(0.0005 < info["expected_fpr"] < 0.002)
         table = dict(line.split(b"  ", 1) for line in self.output("info", "f").splitlines())
         for name, value in ((b"keys", b"5000"), (b"seed", b"7"), (b"grows by itself up to", b"-"),
+                            (b"turns over", b"no"),
                             (b"load", b"%.1f %%" % (100 * info["load_factor"]))):
             self.assertEqual(table[name].strip(), value, name)
         self.expect_error(["info", "missing"], b"nestline: missing: No such file")
+
+    def test_filters_that_turn_over(self):
+        keys, more = lines(b"key", 20000), lines(b"more", 10000)
+        for options in ([], ["--capacity", "20000"], ["--threads", "2"]):
+            self.build("f", keys, "--turns-over", *options)
+            self.assertIs(self.info("f")["turns_over"], True)
+            self.assertIn(b"\nturns over ", self.output("info", "f"))
+            self.expect(["remove", "f"], stdin=lines(b"key", 10000))
+            self.expect(["add", "f"], stdin=more)
+            self.assertIs(self.info("f")["turns_over"], True)
+            self.expect(["verify", "f", "-"], stdin=more + keys[len(lines(b"key", 10000)):])
+            self.assertEqual(int.from_bytes(self.read("f")[16:20], "little"), 3)
+        self.build("small", lines(b"key", 100), "--turns-over")
+        self.assertIs(self.info("small")["turns_over"], False)
+        self.build("plain", keys)
+        self.assertIs(self.info("plain")["turns_over"], False)
+        self.expect_error(["merge", "-o", "new", "f", "plain"], b"hash version")
 
 
 class Verify(CommandTest):

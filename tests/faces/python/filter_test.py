@@ -68,6 +68,11 @@ def test_options(kind):
     assert grows.max_capacity == 8000
     assert grows.insert(np.arange(8000)).all() and grows.growth > 0 and grows.capacity >= 8000
     assert kind(np.int64(1000)).capacity == filter.capacity
+    turning = kind(10_000, turns_over=True)
+    assert turning.turns_over and not filter.turns_over and not kind(10, turns_over=True).turns_over
+    assert turning.insert(np.arange(10_000)).all() and turning.erase(np.arange(5000)).all()
+    read = nestline.MappedFilter.view(turning.to_bytes())
+    assert read.turns_over and read.may_contain(np.arange(5000, 10_000)).all()
     for bad in (dict(capacity=0), dict(capacity=1000, bits=11), dict(capacity=1000, fpr=2),
                 dict(capacity=1000, fpr=0), dict(capacity=1000, load=2),
                 dict(capacity=1000, fpr=1e-9)):

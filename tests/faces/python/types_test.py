@@ -77,7 +77,8 @@ def test_everything_has_the_signature_of_the_stubs():
         (nestline.Filter.insert, "(self, keys, out=None, *, outcomes=False)"),
         (nestline.ExpiringFilter.insert,
          "(self, keys, out=None, *, outcomes=False, ttl_ticks=None, life=None)"),
-        (nestline.Filter, "(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95)"),
+        (nestline.Filter, "(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95,"
+                          " turns_over=False)"),
         (nestline.MappedFilter.open, "(path, verify='lazily')"), (filter.copy, "()"),
         (nestline.capacity_for, "(bytes, fpr)"), (nestline.Filter.__len__, "(self)"),
         (nestline.ConcurrentFilter.merge, "(self, other, copies='all')"),
@@ -90,7 +91,8 @@ def test_everything_has_the_signature_of_the_stubs():
 
 def test_a_call_that_does_not_fit_is_told_the_parameters():
     filter, shared = nestline.Filter(5), nestline.ConcurrentFilter(5)
-    made = "Filter(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95): "
+    made = ("Filter(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95,"
+            " turns_over=False): ")
     insert = "Filter.insert(keys, out=None, *, outcomes=False): "
     merge = "(other: nestline.{}, copies: str = 'all')"
     for call, said in (

@@ -229,8 +229,12 @@ TEST(Damage, OtherVersionsAreNamed) {
                    "format version is 2, but this library reads version 1; use a newer nestline");
   }
   expect_refusal(with(kFormatVersionAt, 0, good.size()), kFormatVersionAt, "format version is 0");
-  expect_refusal(with(kHashVersionAt, 3, good.size()), kHashVersionAt,
-                 "hash version 3, but this library knows version 2; use a newer nestline");
+  expect_refusal(with(kHashVersionAt, 4, good.size()), kHashVersionAt,
+                 "hash version 4, but this library knows versions 2 and 3; use a newer nestline");
+  const FormatError old = refusal(with(kHashVersionAt, 1, good.size()));
+  EXPECT_EQ(old.offset, kHashVersionAt);
+  EXPECT_TRUE(
+      std::string(old.cause).ends_with("hash version 1, but this library knows versions 2 and 3"));
 }
 
 // The header's checksum is right, its fields are not.

@@ -68,7 +68,8 @@ class Reader:
         self.seed, self.keys, self.capacity, self.max_capacity, length = struct.unpack_from(
             "<5Q", data, 40
         )
-        expect(hash_version == 2, "hash version")
+        expect(hash_version in (2, 3), "hash version")
+        self.turns_over = hash_version == 3
         expect(xxh3_64(data[:4088]) == self.number(4088), "checksum of the header")
         expect(self.width in SEGMENTS, "width")
         self.segments, self.segment_slots = SEGMENTS[self.width]
@@ -76,6 +77,9 @@ class Reader:
         self.bits = self.width % 32
         expect(self.growth <= (0 if self.expires else self.width - 4), "growth")
         expect(1 <= self.bases and self.bases << self.growth <= 1 << 40, "base blocks")
+        if self.turns_over:
+            expect(not self.expires, "hash version of an expiring filter")
+            expect(self.bases >= 64, "base blocks of a filter with guest lanes")
         self.blocks = self.bases << self.growth
         slots = self.blocks * self.segments * self.segment_slots
         expect(self.keys <= slots and 1 <= self.capacity <= slots, "keys or capacity")
@@ -110,7 +114,10 @@ class Reader:
         keys = 0
         for block in range(self.blocks):
             start = HEADER + block * BLOCK
-            expect(not any(self.data[start + 61 : start + 64]), f"block {block}: lock, version")
+            if self.turns_over:
+                expect(self.level(block) <= 12, f"block {block}: guest level")
+            lock = self.data[start + 61] & (0xE1 if self.turns_over else 0xFF)
+            expect(not lock and not any(self.data[start + 62 : start + 64]), f"block {block}: lock, version")
             if self.width == 9:
                 rest = self.data[start + 58] >> 4 | self.data[start + 59]
                 expect(rest == 0, f"block {block}: after the plane")
@@ -144,6 +151,10 @@ class Reader:
             return f & (1 << self.bits) - 1
         high = self.nibble(start, s) if self.width == 12 else self.planes(start, s)
         return high << 8 | self.data[start + s]
+
+    def level(self, block):
+        """The guest level of a block."""
+        return self.data[HEADER + block * BLOCK + 61] >> 1 & 15
 
     def planes(self, start, s):
         """Bits 8 and 9 of slot s, each from its plane behind the low bytes."""
@@ -198,10 +209,29 @@ class Reader:
 
         if (f & 0xFF) - 1 >= self.data[HEADER + home * BLOCK + MARK]:
             return found_in(home)
-        x = (f * 16 + p) * 0x93F632E505CEE36F & MASK
-        x = (x ^ x >> 32) * 0x5494FC2A78752677 & MASK
-        other = ((high64(x, self.bases) - base) % self.bases << self.growth) + child
+        other = self.alternate(home, f, p)
         return found_in(home) + (found_in(other) if other != home else [])
+
+    def alternate(self, block, f, p):
+        base, child = block >> self.growth, block & (1 << self.growth) - 1
+        pair = f * 16 + p
+        if self.turns_over:
+            pair &= 0xFF0
+        x = pair * 0x93F632E505CEE36F & MASK
+        x = (x ^ x >> 32) * 0x5494FC2A78752677 & MASK
+        return ((high64(x, self.bases) - base) % self.bases << self.growth) + child
+
+    def guests(self, block):
+        """The slots of a block whose keys are known to be at home in another: class and slot."""
+        highest = 8 * self.level(block)
+        if self.data[HEADER + block * BLOCK + MARK] == 255:
+            return []
+        found = []
+        for slot in range(self.segments * self.segment_slots):
+            of = self.slot(block, slot) & 0xFF
+            if 1 <= of <= highest and slot // self.segment_slots == of % 4:
+                found.append((of, slot))
+        return found
 
     def lives(self, block, s):
         return not self.expires or self.ticks_left(self.death(block, s)) > 0
@@ -221,7 +251,7 @@ def main():
             reader = Reader(file.read())
         except BadFile as error:
             sys.exit(f"format_reader.py: {sys.argv[1]}: {error}")
-    names = ["width", "bases", "growth", "seed", "keys", "capacity", "max_capacity"]
+    names = ["turns_over", "width", "bases", "growth", "seed", "keys", "capacity", "max_capacity"]
     for name in names + ["life", "tick", "swept"] * reader.expires:
         print(f"{name:13}{getattr(reader, name)}")
     answers = {False: "not in the filter", True: "may be in the filter"}

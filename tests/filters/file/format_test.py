@@ -14,7 +14,8 @@ from format_reader import BadFile, MASK, Reader
 from xxh3 import xxh3_64
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
-NAMES = ("w8", "w9", "w10", "w12", "w16", "w12_grown", "e40", "e44")
+TURN_OVER = ("t8", "t12_grown")
+NAMES = ("w8", "w9", "w10", "w12", "w16", "w12_grown", "e40", "e44", *TURN_OVER)
 ASKED = 4096
 
 
@@ -50,6 +51,17 @@ class Golden(unittest.TestCase):
             marks = [reader.data[4096 + 64 * block + 60] for block in range(reader.blocks)]
             self.assertGreater(max(marks), 0, name)
 
+    def test_guests_are_covered_by_marks(self):
+        """What section 4.5 says of guests: each is in its alternate by the mark of its home."""
+        for name in TURN_OVER:
+            reader = Reader(read(name))
+            guests = [(b, *guest) for b in range(reader.blocks) for guest in reader.guests(b)]
+            self.assertGreater(len(guests), 30, name)
+            for block, of, slot in guests:
+                home = reader.alternate(block, reader.slot(block, slot), 0)
+                self.assertNotEqual(home, block)
+                self.assertLess(of - 1, reader.data[4096 + 64 * home + 60])
+
     def test_worked_examples(self):
         reader = Reader(read("w8"))
         secrets = (reader.before, reader.multiplier)
@@ -67,7 +79,8 @@ class Damage(unittest.TestCase):
     def test_is_found(self):
         for name in NAMES:
             data = read(name)
-            for at in [*range(0, 96), 2000, *range(4080, len(data))]:
+            rest = range(4080, len(data), 1 if len(data) < 8000 else 13)
+            for at in [*range(0, 96), 2000, *rest]:
                 bad = bytearray(data)
                 bad[at] ^= 1 << at % 8
                 with self.subTest(name=name, at=at), self.assertRaises(BadFile):
@@ -91,17 +104,19 @@ class Checksum(unittest.TestCase):
 class Command(unittest.TestCase):
     def test_files_of_the_command(self):
         asked = [b"%d" % i for i in range(20_000)]
-        for bits in ("8", "9", "10", "12", "16"):
-            with self.subTest(bits=bits), tempfile.TemporaryDirectory() as folder:
+        widths = ("8", "9", "10", "12", "16")
+        for bits, *more in [*zip(widths), *((bits, "--turns-over") for bits in widths)]:
+            with self.subTest(bits=bits, more=more), tempfile.TemporaryDirectory() as folder:
                 file = os.path.join(folder, "filter")
                 command = os.path.abspath(os.environ["NESTLINE"])
-                build = [command, "build", "-o", file, "--bits", bits, "--seed", "77"]
+                build = [command, "build", "-o", file, "--bits", bits, "--seed", "77", *more]
                 subprocess.run(build, input=b"\n".join(asked[::4]), check=True)
                 query = [command, "query", file]
                 lines = b"\n".join(asked)
                 done = subprocess.run(query, input=lines, check=True, stdout=subprocess.PIPE)
                 with open(file, "rb") as stream:
                     reader = Reader(stream.read())
+                self.assertEqual(reader.turns_over, bool(more))
                 mine = [key for key in asked if reader.count_string(key) > 0]
                 self.assertEqual(mine, done.stdout.splitlines())
 

@@ -99,6 +99,7 @@ struct Fields {
   std::uint64_t keys = 0;
   std::uint64_t capacity = 1;
   std::uint64_t max_capacity = 0;
+  std::uint32_t hash_version = 2;
 };
 
 // A whole file with these blocks; their number may differ from the one in `fields`.
@@ -110,7 +111,7 @@ inline Bytes make_file(const Fields& fields, std::span<const std::byte> blocks) 
                  [](char c) { return std::byte(static_cast<unsigned char>(c)); });
   put32(file, kByteOrderAt, 0x01020304);
   put32(file, kFormatVersionAt, 1);
-  put32(file, kHashVersionAt, 2);
+  put32(file, kHashVersionAt, fields.hash_version);
   put32(file, kBitsAt, fields.bits);
   put64(file, kBaseBlocksAt, fields.base_blocks);
   put32(file, kGrowthAt, fields.growth);

@@ -29,14 +29,17 @@ struct Golden {
 // How GoogleTest shows it.
 inline void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.name; }
 
-// Nearly full, so that fingerprints are displaced and away from home; two have grown.
-inline constexpr std::array<Golden, 6> kGoldens = {{
+// Nearly full, so that fingerprints are displaced and away from home; some have grown. Those named
+// t turn over, which needs 64 blocks.
+inline constexpr std::array<Golden, 8> kGoldens = {{
     {"w8", {8, 3, 0, 0x0123456789abcdef, 0, 140, 0}, 90, 60, 22},
     {"w12", {12, 3, 0, 0xfedcba9876543210, 0, 95, 0}, 60, 40, 14},
     {"w16", {16, 3, 0, 42, 0, 70, 0}, 45, 30, 9},
     {"w12_grown", {12, 3, 2, 7, 0, 410, 900}, 230, 150, 30},
     {"w9", {9, 3, 0, 0x0f1e2d3c4b5a6978, 0, 120, 0}, 75, 55, 18},
     {"w10", {10, 3, 1, 10, 0, 230, 0}, 140, 90, 25},
+    {"t8", {8, 65, 0, 0x0123456789abcdef, 0, 3600, 0, 3}, 2000, 1200, 460},
+    {"t12_grown", {12, 64, 1, 11, 0, 4700, 0, 3}, 2500, 1600, 620},
 }};
 
 inline constexpr std::uint64_t kAsked = 4096;  // keys of each kind whose answers are kept

@@ -92,7 +92,7 @@ Bytes expand(std::span<const std::byte> input) {
   if ((repair & 1) != 0) {
     put32(file, kByteOrderAt, 0x01020304);
     put32(file, kFormatVersionAt, 1);
-    put32(file, kHashVersionAt, 2);
+    put32(file, kHashVersionAt, (repair & 16) != 0 ? 3 : 2);
   }
   const auto bits = static_cast<std::uint32_t>(get64(file, kBitsAt - 4) >> 32);
   const auto growth = static_cast<std::uint32_t>(get64(file, kGrowthAt));

@@ -58,18 +58,25 @@ void make_golden(const fs::path& folder) {
 // to repair, header bytes 8 to 79, blocks.
 void make_from_bytes(const fs::path& folder) {
   using namespace nestline::format_tools;
+  const auto write_compact = [&](const std::string& name, std::byte repair, const Bytes& file) {
+    Bytes compact = {repair};
+    compact.insert(compact.end(), file.begin() + 8, file.begin() + kFieldsEnd);
+    compact.insert(compact.end(), file.begin() + kHeader,
+                   file.begin() + static_cast<long>(kHeader + block_bytes(file)));
+    write(folder / ("compact_" + name), compact, true);
+  };
   for (const std::uint32_t bits : {8u, 9u, 10u, 12u, 16u}) {
+    nestline::Filter turns =
+        nestline::Filter::load(make_empty_file({bits, 64, 0, 3, 0, 1900, 0, 3}));
+    for (std::uint64_t key = 0; turns.insert(key); ++key) continue;
+    write_compact(std::to_string(bits) + "_turns_over", std::byte{0x1f}, nestline::to_bytes(turns));
     for (const std::uint32_t growth : {0u, 1u}) {
       nestline::Filter filter =
           nestline::Filter::load(make_empty_file({bits, 2, growth, 3, 0, 50, 0}));
       for (std::uint64_t key = 0; key < 50; ++key) (void)filter.insert(key);
       const Bytes file = nestline::to_bytes(filter);
       const std::string name = std::to_string(bits) + (growth == 0 ? "" : "_grown");
-      Bytes compact = {std::byte{0x0f}};
-      compact.insert(compact.end(), file.begin() + 8, file.begin() + kFieldsEnd);
-      compact.insert(compact.end(), file.begin() + kHeader,
-                     file.begin() + static_cast<long>(kHeader + block_bytes(file)));
-      write(folder / ("compact_" + name), compact, true);
+      write_compact(name, std::byte{0x0f}, file);
       if (bits == 12 && growth == 0) write(folder / ("whole_" + name), file, true);
     }
   }

@@ -208,6 +208,10 @@ Command build_command() {
         "How full it is at its capacity, from 0.5 to 0.95: less takes more\n"
         "memory and is faster to fill; default: 0.95",
         load_factor(options.load)},
+       {"--turns-over", "",
+        "For keys that are removed and added all the time: lookups stay as fast\n"
+        "as at first, and err as seldom; nestline before this option refuses FILE",
+        &options.turns_over},
        {"--seed", "S", "Seed of the hash; filters with different seeds err on different keys",
         count(options.seed, 0, std::numeric_limits<std::uint64_t>::max())},
        {"--threads", "T", "Threads that fill the filter, at most one per core; default: 1",

@@ -99,6 +99,7 @@ std::string filter_text(const InfoArguments& arguments) {
   report.add("capacity", "capacity", filter.capacity());
   report.line("grows by itself up to", number_or_none(filter.max_capacity()));
   report.line("doublings so far", std::to_string(filter.growth()));
+  report.line("turns over", filter.turns_over() ? "yes" : "no");
   report.add("load_factor", "load", filter.load_factor(),
              formatted("%.1f %%", 100 * filter.load_factor()));
   report.add("bits", "bits", static_cast<unsigned>(filter.bits()));
@@ -116,6 +117,7 @@ std::string filter_text(const InfoArguments& arguments) {
   report.add_bytes("file_bytes", "file bytes", std::filesystem::file_size(arguments.file));
   report.json("doublings", filter.growth());
   report.json("max_capacity", filter.max_capacity());
+  report.json("turns_over", filter.turns_over());
   report.advice(advice_on(filter));
   return report.text(arguments.json);
 }
