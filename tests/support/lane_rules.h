@@ -16,9 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
-#include <tuple>
 #include <vector>
 
 #include "lib/engine/place/geometry.h"
@@ -61,17 +59,18 @@ struct AlikeKeys {
 template <class L>
 std::string broken_lane_rule(const BlocksView& view, const std::vector<std::uint64_t>& stored) {
   const Geometry& geometry = view.geometry;
-  using Id = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t>;
-  std::map<Id, AlikeKeys> all;
-  const auto side_of = [&](const Place& place) -> AlikeKeys::Side& {
-    const std::uint64_t other = alternate_of(geometry, place);
-    const std::uint64_t low = std::min(place.block, other);
-    AlikeKeys& alike = all[{low, std::max(place.block, other), place.fingerprint,
-                            place.bucket_offset}];
-    alike.alone = place.block == other;
-    return alike.sides[place.block == low ? 0 : 1];
+  enum What : std::uint64_t { kKey, kNative, kGuest, kUnknown };
+  // The lower block of each, its fingerprint and bucket offset, then which side and what: so alike
+  // keys follow each other.
+  std::vector<std::uint64_t> all;
+  all.reserve(2 * stored.size());
+  const auto add = [&](const Place& place, What what) {
+    const std::uint64_t low = std::min(place.block, alternate_of(geometry, place));
+    all.push_back(low << 24 | std::uint64_t{place.bucket_offset} << 20 |
+                  std::uint64_t{place.fingerprint} << 4 | std::uint64_t{place.block != low} << 2 |
+                  what);
   };
-  for (const std::uint64_t hash : stored) ++side_of(home_of<L>(geometry, hash)).keys;
+  for (const std::uint64_t hash : stored) add(home_of<L>(geometry, hash), kKey);
   for (std::uint64_t b = 0; b < geometry.blocks(); ++b) {
     const Block& block = view.blocks[b];
     if ((block.header() & kHeaderLock) != 0) return "block " + std::to_string(b) + " is locked";
@@ -82,32 +81,42 @@ std::string broken_lane_rule(const BlocksView& view, const std::vector<std::uint
       const std::uint32_t fingerprint = L::get(block, s);
       if (fingerprint == 0) continue;
       const std::uint32_t of = fingerprint & 0xff;
-      AlikeKeys::Side& side =
-          side_of({b, 0, fingerprint, L::bucket_offset_at(fingerprint, s)});
-      if (mixed || of > kGuestClasses) {
-        ++side.unknown;
-      } else if (of <= highest && s / L::kSlotsPerSegment == of % 4) {
-        ++side.guests;
-      } else {
-        ++side.natives;
-      }
+      const bool known = !mixed && of <= kGuestClasses;
+      const bool guest = of <= highest && s / L::kSlotsPerSegment == of % 4;
+      add({b, 0, fingerprint, L::bucket_offset_at(fingerprint, s)},
+          !known ? kUnknown : guest ? kGuest : kNative);
     }
   }
-  for (auto& [id, alike] : all) {
-    const auto& [low, high, fingerprint, bucket_offset] = id;
-    const std::uint32_t rank = eviction_rank(fingerprint);
-    alike.sides[0].covered = rank < view.blocks[low].overflow_mark();
-    alike.sides[1].covered = rank < view.blocks[high].overflow_mark();
+  std::sort(all.begin(), all.end());
+  for (std::size_t i = 0; i < all.size();) {
+    const std::uint64_t id = all[i] >> 4;
+    const Place place = {id >> 20, 0, static_cast<std::uint32_t>(id & 0xffff),
+                         static_cast<std::uint32_t>(id >> 16 & 15)};
+    const std::array<std::uint64_t, 2> blocks = {place.block, alternate_of(geometry, place)};
+    AlikeKeys alike;
+    alike.alone = blocks[0] == blocks[1];
+    for (std::size_t side = 0; side < 2; ++side) {
+      alike.sides[side].covered =
+          eviction_rank(place.fingerprint) < view.blocks[blocks[side]].overflow_mark();
+    }
+    for (; i < all.size() && all[i] >> 4 == id; ++i) {
+      AlikeKeys::Side& side = alike.sides[all[i] >> 2 & 1];
+      const std::uint64_t what = all[i] & 3;
+      ++(what == kKey      ? side.keys
+         : what == kNative ? side.natives
+         : what == kGuest  ? side.guests
+                           : side.unknown);
+    }
     if (alike.right()) continue;
-    std::string report = "class " + std::to_string(fingerprint & 0xff);
-    for (const std::uint64_t b : {low, high}) {
-      const AlikeKeys::Side& side = alike.sides[b == low ? 0 : 1];
-      report += "; block " + std::to_string(b) + ": mark " +
-                std::to_string(view.blocks[b].overflow_mark()) + ", level " +
-                std::to_string(view.blocks[b].guest_level()) + ", keys " +
-                std::to_string(side.keys) + ", natives " + std::to_string(side.natives) +
-                ", guests " + std::to_string(side.guests) + ", unknown " +
-                std::to_string(side.unknown);
+    std::string report = "class " + std::to_string(class_of(place.fingerprint));
+    for (std::size_t n = 0; n < 2; ++n) {
+      const AlikeKeys::Side& side = alike.sides[n];
+      const Block& block = view.blocks[blocks[n]];
+      report += "; block " + std::to_string(blocks[n]) + ": mark " +
+                std::to_string(block.overflow_mark()) + ", level " +
+                std::to_string(block.guest_level()) + ", keys " + std::to_string(side.keys) +
+                ", natives " + std::to_string(side.natives) + ", guests " +
+                std::to_string(side.guests) + ", unknown " + std::to_string(side.unknown);
     }
     return report;
   }
@@ -126,11 +135,14 @@ inline std::string broken_lane_rule(const Filter& filter,
 inline void expect_lane_rules(const Filter& filter, const std::vector<std::uint64_t>& stored) {
   ASSERT_EQ(filter.size(), stored.size());
   ASSERT_EQ(broken_lane_rule(filter, stored), "");
-  std::map<std::uint64_t, unsigned> copies;
-  for (const std::uint64_t hash : stored) ++copies[hash];
-  for (const auto& [hash, count] : copies) {
+  std::vector<std::uint64_t> sorted = stored;
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < sorted.size();) {
+    const std::uint64_t hash = sorted[i];
+    unsigned copies = 0;
+    for (; i < sorted.size() && sorted[i] == hash; ++i) ++copies;
     ASSERT_TRUE(filter.may_contain(Hash{hash})) << "false negative for hash " << hash;
-    ASSERT_GE(filter.count(Hash{hash}), count);
+    ASSERT_GE(filter.count(Hash{hash}), copies);
   }
 }
 

@@ -259,9 +259,10 @@ class EvictionSearch {
     from.below = below;
   }
 
-  // Copies of the arrival cannot make room for it. Where they have all slots of its bucket but one,
+  // Copies of the arrival cannot make room for it, unless it may not leave itself. Where they have all slots of its bucket but one,
   // little can be reached past them: that is found out at once. True: the chain ends here.
   bool looks_past_copies(Candidates& from) {
+    if (from.node == 0 && !may_leave_) return false;
     if (!may_be_crowded(from.block, from.arrival)) return false;
     const std::uint64_t copies =
         match_among<L>(from.block, from.arrival.fingerprint, from.arrival.bucket);

@@ -206,7 +206,6 @@ class Table {
 
   // The same; `hint`: slots of home's bucket that lately held copies.
   HWY_INLINE bool erase_near(const Place& home, std::uint64_t hint) {
-    if (has_lanes()) hint &= GuestLanes<L>::outside(home.fingerprint);
     if (hint != 0 && erase_in(home, first_slot(hint))) [[likely]] {
       lower_mark(home.block);
       return true;
@@ -272,7 +271,13 @@ class Table {
   HWY_INLINE bool erase_in(const Place& home, std::uint32_t slot) {
     BlockLock hold(view_.blocks, home.block);
     const Block& block = view_.blocks[home.block];
-    if (L::get(block, slot) != home.fingerprint || is_mixed(block)) return false;
+    if (has_lanes()) {  // the one that erase would take
+      const std::uint64_t own = own_copies(home, Residence::native);
+      if (own == 0 || is_mixed(block)) return false;
+      slot = first_slot(own);
+    } else if (L::get(block, slot) != home.fingerprint) {
+      return false;
+    }
     L::set(hold.change(home.block), slot, 0);
     return true;
   }

@@ -29,8 +29,8 @@ struct Crowd {
   int bits;
   std::uint64_t bases = 64;
   double load = 0.9;
-  int rounds = 4;        // in which all that was written is checked
-  int operations = 6000; // of each writer in a round
+  int rounds = 3;         // in which all that was written is checked
+  int operations = 3000;  // of each writer in a round
   unsigned meeting = 0;  // percent of a writer's keys that are copies or twins of its own
   int writers = 2;
 };
@@ -145,7 +145,7 @@ TEST_P(LaneThreads, NoKeyIsMissedByReadersThatLock) {
 
 TEST_P(LaneThreads, BesideOneWriter) {
   const Hooks hooks(perturb);
-  EXPECT_EQ(play({.bits = GetParam(), .operations = 6000, .meeting = 5, .writers = 1}, 5), "");
+  EXPECT_EQ(play({.bits = GetParam(), .operations = 3000, .meeting = 5, .writers = 1}, 5), "");
 }
 
 TEST_P(LaneThreads, WhileItGrows) {
