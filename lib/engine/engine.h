@@ -268,9 +268,9 @@ inline void prefetch_home(const BlocksView& view, std::uint64_t hash) {
   prefetch_bytes(&view.blocks[home_block_of(view.geometry, hash).block], kBlockBytes);
 }
 
-// The engine of a layout on this processor. Not cached here, so that a test can switch targets
-// (force_target in targets.h): keep the result.
-const Engine& engine_for(int layout);
+// The engine of a layout on this processor; filters have one for each placement. Not cached here,
+// so that a test can switch targets (force_target in targets.h): keep the result.
+const Engine& engine_for(int layout, Placement placement = Placement::anywhere);
 // The targets that were compiled and that this processor has, the best first; for tests.
 std::vector<std::int64_t> usable_targets();
 

@@ -16,7 +16,7 @@ struct Engines {
   Engine of[kLayouts];
 };
 
-const Engine& filter_engine(int bits);
+const Engine& filter_engine(int bits, Placement placement);
 const Engine& maplet_engine();
 const Engine& expiring_engine(int layout);
 

@@ -46,27 +46,27 @@ Result update(const BlocksView& view, std::uint64_t old_hash, std::uint64_t new_
 template <class L, class Locks>
 bool erase(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place place = home_of_key<L>(view.geometry, hash);
-  const bool has_lanes = has_guest_lanes(view.geometry);
   bool may_lower_mark = false;
   {
     typename Locks::BlockLock hold(view.blocks, place.block);
-    std::uint64_t copies = match_among<L>(hold.at(place.block), place.fingerprint, place.bucket);
-    if (has_lanes) {
-      copies &= GuestLanes<L>(true, hold.at(place.block)).of_native(place.fingerprint);
-      const std::uint32_t mark = hold.at(place.block).overflow_mark();
-      may_lower_mark = may_lower(mark);
-      if (HWY_UNLIKELY(mark == kMixed)) copies = 0;  // of which one depends on the alternate
+    const Block& home = hold.at(place.block);
+    std::uint64_t copies = match_among<L>(home, place.fingerprint, place.bucket);
+    if constexpr (L::kHasGuestLanes) {
+      copies &= GuestLanes<L>(true, home).of_native(place.fingerprint);
+      // In a mixed block it depends on the alternate which one is cleared.
+      if (HWY_UNLIKELY(home.overflow_mark() == kMixed)) copies = 0;
+      may_lower_mark = copies != 0 && may_lower(home.overflow_mark());
     }
     if (HWY_LIKELY(copies != 0)) {
       L::set(hold.change(place.block), first_slot(copies), 0);
       if (!may_lower_mark) return true;
-    } else {
-      may_lower_mark = false;
     }
   }
-  if (may_lower_mark) {
-    let_guests_come_home<L, Locks>(view, place.block);
-    return true;
+  if constexpr (L::kHasGuestLanes) {
+    if (may_lower_mark) {
+      let_guests_come_home<L, Locks>(view, place.block);
+      return true;
+    }
   }
   return erase_further<L, Locks>(view, place.block, place.bucket, place.fingerprint,
                                  place.bucket_offset, {});
@@ -87,32 +87,37 @@ constexpr FilterOperations filter_operations() {
 
 template <class L>
 inline constexpr BuildKernels kBuild = {
-    L::kSlots,      L::kMaxCopies, locate_pairs<L>,    complete<L>, at_most, place_keys<L>,
-    place_pairs<L>, place_bulk<L>, place_by_search<L>, unpack<L>,   pack<L>,
-    is_in_guest_lane<L>, raise_level<L>};
+    L::kSlots,     L::kMaxCopies,       locate_pairs<L>, complete<L>,        at_most,
+    place_keys<L>, place_pairs<L>,      place_bulk<L>,   place_by_search<L>, unpack<L>,
+    pack<L>,       is_in_guest_lane<L>, raise_level<L>};
 
 template <class L>
 constexpr Engine filter_engine() {
+  using Plain = typename WithoutLanes<L>::Layout;
   Engine engine{};
   engine.target = HWY_TARGET;
   engine.layout = L::kNumber;
   engine.block = block_kernels<L>();
-  engine.lookups = lookup_operations<L>();
-  engine.filter_lookups = {contains<L>, contains_away<L>, contains_batch<L>};
+  engine.lookups = lookup_operations<Plain>();
+  engine.filter_lookups = {contains<Plain>, contains_away<Plain>, contains_batch<Plain>};
   engine.filter = {filter_operations<L, NoLocks>(), filter_operations<L, OneWriter>(),
                    filter_operations<L, BlockLocks>()};
-  engine.split = split<L>;
+  engine.split = split<Plain>;
   engine.build = &kBuild<L>;
   return engine;
 }
 
+// Those of each width, then those of each width with guest lanes.
+constexpr std::size_t kEngines = 2 * kFilterWidths.size();
 template <std::size_t... kIndex>
-constexpr Engines<kFilterWidths.size()> engines_of_widths(std::index_sequence<kIndex...>) {
-  return {HWY_TARGET, {filter_engine<FilterLayout<kFilterWidths[kIndex]> >()...}};
+constexpr Engines<kEngines> engines_of_widths(std::index_sequence<kIndex...>) {
+  return {HWY_TARGET,
+          {filter_engine<FilterLayout<kFilterWidths[kIndex]> >()...,
+           filter_engine<Laned<FilterLayout<kFilterWidths[kIndex]> > >()...}};
 }
 
-const Engines<kFilterWidths.size()>* filter_engines() {
-  static constexpr Engines<kFilterWidths.size()> kAll =
+const Engines<kEngines>* filter_engines() {
+  static constexpr Engines<kEngines> kAll =
       engines_of_widths(std::make_index_sequence<kFilterWidths.size()>());
   return &kAll;
 }
@@ -126,7 +131,7 @@ namespace {
 
 // One for each compiled target, the best first; null for the others. These lists are Highway's.
 // Highway's own way of choosing from them needs its library (targets.h).
-constexpr const Engines<kFilterWidths.size()>* (*kTargets[])() = {
+constexpr const Engines<2 * kFilterWidths.size()>* (*kTargets[])() = {
 #if HWY_ARCH_X86 || HWY_ARCH_ARM
     HWY_CHOOSE_TARGET_LIST(filter_engines),
 #endif
@@ -135,7 +140,10 @@ constexpr const Engines<kFilterWidths.size()>* (*kTargets[])() = {
 
 }  // namespace
 
-const Engine& filter_engine(int bits) { return best_of(kTargets).of[index_of_width(bits)]; }
+const Engine& filter_engine(int bits, Placement placement) {
+  const std::size_t first = placement == Placement::anywhere ? 0 : kFilterWidths.size();
+  return best_of(kTargets).of[first + index_of_width(bits)];
+}
 
 std::vector<std::int64_t> usable_targets() {
   std::vector<std::int64_t> targets;

@@ -57,7 +57,7 @@ HWY_INLINE Result insert_value(const BlocksView& view, std::uint64_t hash,
     BlockCopy copy;
     const Block& now = readable_block(hold.at(place.block), copy);
     std::uint64_t free = match_first_bytes<L>(now, 0) & place.bucket;
-    if (kMayHaveGuestLanes<L> && has_guest_lanes(view.geometry)) {
+    if (L::kHasGuestLanes) {
       free = GuestLanes<L>(true, now).best_of_native(place.fingerprint, free);
     }
     if (HWY_LIKELY(free != 0)) {

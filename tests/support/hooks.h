@@ -15,6 +15,8 @@ class Hooks {
     test_hooks::at_point = nullptr;
     test_hooks::skip_validation = test_hooks::forget_changes = false;
     test_hooks::tick_does_not_wait = test_hooks::lock_at_once = false;
+    test_hooks::lower_marks_early = test_hooks::clear_guests_first = false;
+    test_hooks::trust_partners = false;
   }
   Hooks(const Hooks&) = delete;
   Hooks& operator=(const Hooks&) = delete;

@@ -65,8 +65,8 @@ struct BuildKernels {
                        InputKind input, std::uint64_t* to) noexcept;
   // The newcomers, up to kMaxBulkPlaced, whose pairs are the lowest 20 bits of these numbers, and
   // the slots of their buckets that they may have. Reads and writes whole vectors.
-  void (*complete)(const std::uint32_t* pairs, std::size_t count, Residence as,
-                   Resident* newcomers, std::uint64_t* buckets) noexcept;
+  void (*complete)(const std::uint32_t* pairs, std::size_t count, Residence as, Resident* newcomers,
+                   std::uint64_t* buckets) noexcept;
   // Which of these 64 residents have at most this eviction rank, as bits.
   std::uint64_t (*at_most)(const Resident* residents, std::uint32_t eviction_rank) noexcept;
   // Gives each of up to kMaxLocated keys the lowest free slot of its bucket at home. free[b] are

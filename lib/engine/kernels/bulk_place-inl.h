@@ -36,7 +36,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 template <class L>
 HWY_INLINE void keep_to_lanes(const Resident* newcomers, std::size_t count, Residence as,
                               std::uint64_t* buckets) {
-  if (as != Residence::guest) return;
+  if (!L::kHasGuestLanes || as != Residence::guest) return;
   for (std::size_t i = 0; i < count; ++i) {
     buckets[i] &= GuestLanes<L>::inside(fingerprint_of(newcomers[i]));
   }
@@ -268,7 +268,7 @@ template <class L>
 HWY_INLINE bool place_one(Block& block, std::uint64_t& free, std::uint64_t bucket,
                           std::uint32_t fingerprint, Residence as) {
   std::uint64_t open = free & bucket;
-  if (as == Residence::native) {
+  if (L::kHasGuestLanes && as == Residence::native) {
     const std::uint64_t preferred = open & GuestLanes<L>::outside(fingerprint);
     open = preferred != 0 ? preferred : open;
   }
@@ -284,7 +284,7 @@ std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_
                        std::uint64_t* deferred) noexcept {
   Group group;
   locate<L>(view, keys, count, input, group);
-  const Residence as = has_guest_lanes(view.geometry) ? Residence::native : Residence::anywhere;
+  constexpr Residence as = L::kHasGuestLanes ? Residence::native : Residence::anywhere;
   std::size_t n = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t number = group.number(view, i);
@@ -388,7 +388,8 @@ HWY_INLINE bool place_one_hop(UnpackedBlock& block, std::uint64_t& free, Residen
   std::uint64_t rest = bucket;
   for (std::uint32_t lane = 1; lane <= L::kChoices; ++lane, rest &= rest - 1) {
     slot[lane] = first_slot(rest);  // kNobody where the bucket has no slot in some lanes
-    open[lane] = block.bucket[slot[lane]] & free & -std::uint64_t{rest != 0};
+    open[lane] = block.bucket[slot[lane]] & free;
+    if constexpr (L::kHasGuestLanes) open[lane] &= -std::uint64_t{rest != 0};
     ways |= std::uint32_t{open[lane] != 0} << lane;
   }
   slot[L::kChoices + 1] = UnpackedBlock::kNobody;
@@ -427,7 +428,7 @@ void unpack(const Block& block, bool has_guest_lanes, UnpackedBlock& unpacked) n
   find_pairs<L>(block, pairs);
   complete<L>(pairs, L::kSlots, Residence::anywhere, unpacked.resident, unpacked.bucket);
   const std::uint32_t highest = GuestLanes<L>(has_guest_lanes, block).highest();
-  if (highest != 0) {
+  if (L::kHasGuestLanes && highest != 0) {
     std::uint64_t of_lane[L::kChoices];
     std::uint64_t guests = classes_of_lanes<L>(block, highest, of_lane);
     for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {

@@ -42,7 +42,7 @@ struct AlternateSurvey {
   HWY_INLINE void find_bucket(const EvictionContext& from, std::uint32_t slot) {
     Place& target = candidates.target[slot];
     target.bucket = bucket_of<L>(target.fingerprint, target.bucket_offset);
-    if (order.has_guest_lanes) {
+    if (L::kHasGuestLanes && order.has_guest_lanes) {
       const GuestLanes<L> lanes(true, from.blocks[target.block]);
       const Residence as = order.residence_after(slot);
       target.bucket &= lanes.of(target.fingerprint, as);

@@ -31,6 +31,15 @@ struct FirstSteps {
 
   // A bucket without its slots in some lanes has less residents.
   HWY_INLINE FirstSteps(const Block& block, const GuestLanes<L>& lanes, std::uint64_t bucket) {
+    if constexpr (!L::kHasGuestLanes) {
+      for (std::uint32_t lane = 0; lane < L::kChoices; ++lane, bucket &= bucket - 1) {
+        const std::uint32_t slot = first_slot(bucket);
+        from[lane] = slot;
+        to[lane] = L::bucket_with(L::get(block, slot), lane, slot - lane * L::kSlotsPerSegment);
+        all |= to[lane];
+      }
+      return;
+    }
     for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
       const std::uint64_t slots = bucket >> lane * L::kSlotsPerSegment & GuestLanes<L>::kLane;
       const std::uint32_t index = first_slot(slots | 1u << (L::kSlotsPerSegment - 1));
@@ -168,7 +177,7 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
   const GuestLanes<L> lanes(as != Residence::anywhere, block);
   const std::uint64_t bucket =
       bucket_of<L>(place.fingerprint, place.bucket_offset) & lanes.of(place.fingerprint, as);
-  if (as == Residence::guest && (bucket & (bucket - 1)) == 0) {
+  if (L::kHasGuestLanes && as == Residence::guest && (bucket & (bucket - 1)) == 0) {
     if ((bucket & free) != 0) return EvictionPath(first_slot(bucket));
     const EvictionPath path = find_short_path<L>(block, lanes, free, first_slot(bucket));
     if (path) return path;
@@ -181,8 +190,7 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
 template <class L>
 bool raise_guest_level(Block& block, std::uint32_t level) {
   const std::uint32_t old = block.guest_level();
-  std::uint64_t between =
-      of_ranks<L>(block, old * kLevelClasses, level * kLevelClasses);
+  std::uint64_t between = of_ranks<L>(block, old * kLevelClasses, level * kLevelClasses);
   block.set_guest_level(level);
   for (; between != 0; between &= between - 1) {
     const std::uint32_t slot = first_slot(between);
@@ -202,7 +210,7 @@ bool raise_guest_level(Block& block, std::uint32_t level) {
 // The same for what is about to come to a held block.
 template <class L, class BlockLock>
 bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Residence as) {
-  if constexpr (kMayHaveGuestLanes<L>) {
+  if constexpr (L::kHasGuestLanes) {
     const GuestLanes<L> lanes(as != Residence::anywhere, hold.at(block));
     if (lanes.are_too_low(fingerprint, as)) {
       return raise_guest_level<L>(hold.change(block), lanes.level_of(fingerprint));

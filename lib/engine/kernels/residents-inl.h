@@ -63,10 +63,10 @@ void rank_by_slots(const Block& shared, EvictionOrder& order) noexcept {
   order.below = mark + EvictionOrder::kStep<L>;
   order.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   order.guests = 0;
-  const std::uint32_t highest = GuestLanes<L>(order.has_guest_lanes, block).highest();
-  if (highest != 0) {
+  if constexpr (L::kHasGuestLanes) {
+    const std::uint32_t highest = GuestLanes<L>(order.has_guest_lanes, block).highest();
     std::uint64_t of_lane[L::kChoices];
-    order.guests = classes_of_lanes_by_slots<L>(block, highest, of_lane);
+    if (highest != 0) order.guests = classes_of_lanes_by_slots<L>(block, highest, of_lane);
   }
   order.covered = of_ranks_by_slots<L>(block, 0, mark) & ~order.guests;
   order.next = of_ranks_by_slots<L>(block, mark, order.below) & ~order.guests;
@@ -336,10 +336,10 @@ HWY_INLINE void rank_by_vectors(const Block& shared, EvictionOrder& order) {
   order.covered = up_to_mark & ~order.free;
   order.next = low_bytes_up_to<L>(block, std::min(order.below, 255u)) & ~up_to_mark;
   order.guests = 0;
-  const std::uint32_t highest = GuestLanes<L>(order.has_guest_lanes, block).highest();
-  if (highest != 0) {
+  if constexpr (L::kHasGuestLanes) {
+    const std::uint32_t highest = GuestLanes<L>(order.has_guest_lanes, block).highest();
     std::uint64_t of_lane[L::kChoices];
-    order.guests = classes_of_lanes<L>(block, highest, of_lane);
+    if (highest != 0) order.guests = classes_of_lanes<L>(block, highest, of_lane);
     order.covered &= ~order.guests;
     order.next &= ~order.guests;
   }
@@ -383,7 +383,8 @@ class MoveMasks {
           lanes_.indices(s, hn::Load(d, bucket_offsets_ + s), kRotationMultiplier[lane]);
       slots |= bits_of(d, hn::Eq(indices, index)) << s;
     }
-    return slots & ~kept_out_[lane];
+    if constexpr (L::kHasGuestLanes) slots &= ~kept_out_[lane];
+    return slots;
   }
 
  private:
@@ -391,17 +392,18 @@ class MoveMasks {
   using D = typename ResidentLanes<L>::D;
 
   HWY_INLINE void find_kept_out(const Block& block, const GuestLanes<L>& lanes) {
-    if (lanes.highest() == 0) {
+    if constexpr (L::kHasGuestLanes) {
       for (std::uint64_t& slots : kept_out_) slots = 0;
-      return;
+      if (lanes.highest() == 0) return;
+      const std::uint64_t guests = classes_of_lanes<L>(block, lanes.highest(), kept_out_);
+      for (std::uint64_t& slots : kept_out_) slots |= guests;
     }
-    const std::uint64_t guests = classes_of_lanes<L>(block, lanes.highest(), kept_out_);
-    for (std::uint64_t& slots : kept_out_) slots |= guests;
   }
 
   ResidentLanes<L> lanes_;
   const T* bucket_offsets_;
-  std::uint64_t kept_out_[L::kChoices];  // who may not move to the slots of a lane
+  std::uint64_t
+      kept_out_[L::kHasGuestLanes ? L::kChoices : 1];  // who may not move to the slots of a lane
   alignas(64) T own_bucket_offsets_[64 / sizeof(T)];
 };
 

@@ -28,8 +28,8 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // Mark and guest level, in the header's bytes.
-inline constexpr std::array<std::uint8_t, 4> kHeaderKept = {
-    Block::kHeaderKept & 0xff, Block::kHeaderKept >> 8 & 0xff, 0, 0};
+inline constexpr std::array<std::uint8_t, 4> kHeaderKept = {Block::kHeaderKept & 0xff,
+                                                            Block::kHeaderKept >> 8 & 0xff, 0, 0};
 
 // One slot after the other: for maplets too.
 template <class L>

@@ -54,9 +54,8 @@ inline Place home_of(int bits, const Geometry& geometry, std::uint64_t hash) {
 // The other block of a fingerprint of `place.block`; that block itself if there is no other.
 NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place& place) {
   const std::uint64_t base = place.block >> geometry.growth;
-  const std::uint64_t sum =
-      multiply_high(pair_hash(place.fingerprint, place.bucket_offset, geometry.placement),
-                    geometry.base_blocks);
+  const std::uint64_t sum = multiply_high(
+      pair_hash(place.fingerprint, place.bucket_offset, geometry.placement), geometry.base_blocks);
   const std::uint64_t other = sum >= base ? sum - base : sum + geometry.base_blocks - base;
   return other << geometry.growth | (place.block - (base << geometry.growth));
 }

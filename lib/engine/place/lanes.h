@@ -36,9 +36,6 @@ inline constexpr std::uint32_t kMaxGuestLevel = 12;
 inline constexpr std::uint32_t kGuestClasses = kMaxGuestLevel * kLevelClasses;
 inline constexpr std::uint32_t kMixed = kEvictionRanks;  // a mark
 
-template <class L>
-inline constexpr bool kMayHaveGuestLanes = !L::kHasValues;
-
 // As what a fingerprint comes to a block, or that any slot of its bucket will do.
 enum class Residence : std::uint8_t { anywhere, native, guest };
 
@@ -63,7 +60,7 @@ class GuestLanes {
   static constexpr std::uint64_t kEverywhere = ~std::uint64_t{0};
 
   NESTLINE_HERE GuestLanes(bool has_guest_lanes, const Block& block) {
-    if (!kMayHaveGuestLanes<L> || !has_guest_lanes) return;
+    if (!L::kHasGuestLanes || !has_guest_lanes) return;
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
     apply_ = (header & kHeaderOverflowMark) != kMixed;
     highest_ = apply_ ? Block::guest_level_of(header) * kLevelClasses : 0;
@@ -83,6 +80,7 @@ class GuestLanes {
     return first < L::kSlots ? kLane << first : kEverywhere;
   }
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_native(std::uint32_t fingerprint) const {
+    if (!L::kHasGuestLanes) return kEverywhere;
     return class_of(fingerprint) <= highest_ ? outside(fingerprint) : kEverywhere;
   }
   // Of these slots those that a native should take: where it hinders no guest, or if there are none
@@ -96,8 +94,12 @@ class GuestLanes {
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_guest(std::uint32_t fingerprint) const {
     return apply_ ? inside(fingerprint) : kEverywhere;
   }
+  // Where guests of its class are now: nowhere above the level. Natives may be in their lane then.
+  [[nodiscard]] NESTLINE_HERE std::uint64_t of_guests_now(std::uint32_t fingerprint) const {
+    return are_too_low(fingerprint, Residence::guest) ? 0 : of_guest(fingerprint);
+  }
   [[nodiscard]] NESTLINE_HERE std::uint64_t of(std::uint32_t fingerprint, Residence as) const {
-    if (as == Residence::anywhere) return kEverywhere;
+    if (!L::kHasGuestLanes || as == Residence::anywhere) return kEverywhere;
     return as == Residence::native ? of_native(fingerprint) : of_guest(fingerprint);
   }
   // Whether the level has to rise before this comes.
@@ -110,7 +112,7 @@ class GuestLanes {
   }
   // Whether the resident of a slot is known to be a guest.
   [[nodiscard]] NESTLINE_HERE bool is_guest(std::uint32_t fingerprint, std::uint32_t slot) const {
-    return class_of(fingerprint) <= highest_ && is_in_lane(fingerprint, slot);
+    return L::kHasGuestLanes && class_of(fingerprint) <= highest_ && is_in_lane(fingerprint, slot);
   }
   static constexpr bool is_in_lane(std::uint32_t fingerprint, std::uint32_t slot) {
     return slot - kGuestLanes<L>[class_of(fingerprint)] < L::kSlotsPerSegment;

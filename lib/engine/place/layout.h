@@ -29,10 +29,10 @@
 // of 12 bit do, at 12 in the highest bits of the halfword.
 //
 // Bytes 60..63, the header, are one little-endian 32-bit word: overflow mark (bits 0..7), writer
-// lock (bit 8), guest level (bits 9..12), version (bits 13..31). In a filter without locks, lock and
-// version are 0, and in one without guest lanes (lanes.h) the guest level is 0. A bulk
-// build is the exception while it runs: the header of a block with deferred keys means nothing
-// until pack() rewrites it (fill, below).
+// lock (bit 8), guest level (bits 9..12), version (bits 13..31). In a filter without locks, lock
+// and version are 0, and in one without guest lanes (lanes.h) the guest level is 0. A bulk build is
+// the exception while it runs: the header of a block with deferred keys means nothing until pack()
+// rewrites it (fill, below).
 //
 // Other threads may see each store at once (memory_order.h): the header's one; for a slot one at 8,
 // 16 and 12 + 4 bits, two at 9, 12 and 8 + 4, three at 10; at 20 bits two, and one or two for its
@@ -158,6 +158,7 @@ struct LayoutShape : Buckets {
   static constexpr std::uint64_t kAllSlots = (std::uint64_t{1} << kSlots) - 1;
   static constexpr std::uint32_t kMaxCopies = 2 * kChoices;  // of one key, in home and alternate
   static constexpr bool kExpires = false;
+  static constexpr bool kHasGuestLanes = false;
   using Value = NoValue;
   static constexpr bool kHasValues = false;
   static constexpr Value value(const Block&, std::uint32_t) { return {}; }
@@ -414,6 +415,21 @@ struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value death = 0) {
     FilterLayout<16>::set_halfword(block, slot, fingerprint | death << 12);
   }
+};
+
+// A filter's blocks under Placement::guest_lanes (lanes.h).
+template <class L>
+struct Laned : L {
+  static constexpr bool kHasGuestLanes = true;
+};
+// The layout for what does not depend on lanes.
+template <class L>
+struct WithoutLanes {
+  using Layout = L;
+};
+template <class L>
+struct WithoutLanes<Laned<L>> {
+  using Layout = L;
 };
 
 // The widths of filters, the smallest first: every list of what there is for each width.

@@ -151,6 +151,7 @@ struct NoLocks {
     BlockLock(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
     BlockLock(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
     bool add(std::uint64_t) { return true; }
+    void keep(std::uint64_t) {}
     [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
     Block& change(std::uint64_t block) { return changeable(blocks_, block); }
 
@@ -285,6 +286,20 @@ struct SharedBlocks {
       release(first_, std::exchange(first_changed_, false));
       lock_both();
       return false;
+    }
+
+    // Releases the other block than this one, if two are held.
+    void keep(std::uint64_t block) {
+      if (second_ == first_) return;
+      if (block == first_) {
+        release(second_, second_changed_);
+      } else {
+        release(first_, first_changed_);
+        first_ = second_;
+        first_changed_ = second_changed_;
+      }
+      second_ = first_;
+      second_changed_ = false;
     }
 
     // A block that is held.

@@ -27,6 +27,13 @@ inline std::atomic<bool> sweep_too_early{false};
 inline std::atomic<bool> move_the_dead{false};
 // 1 + the tick that this thread's inserts take for the present one (T3); 0: they read it.
 inline thread_local constinit std::uint64_t early_tick = 0;
+// Faults of guest lanes (homecoming-inl.h).
+// Whether a mark falls below the class of a guest before it has come home.
+inline std::atomic<bool> lower_marks_early{false};
+// Whether a guest is cleared before it has a slot at home.
+inline std::atomic<bool> clear_guests_first{false};
+// Whether a partner is read in two parts, at different instants, and taken for what it was at one.
+inline std::atomic<bool> trust_partners{false};
 // Called, if set, where another thread coming in between is worth a test.
 inline std::atomic<void (*)(int point)> at_point{nullptr};
 
@@ -44,6 +51,9 @@ inline void reach(int point) {
 #define NESTLINE_FORGET_YOUNG_MARKS ::nestline::test_hooks::forget_young_marks.load()
 #define NESTLINE_SWEEP_TOO_EARLY ::nestline::test_hooks::sweep_too_early.load()
 #define NESTLINE_MOVE_THE_DEAD ::nestline::test_hooks::move_the_dead.load()
+#define NESTLINE_LOWER_MARKS_EARLY ::nestline::test_hooks::lower_marks_early.load()
+#define NESTLINE_CLEAR_GUESTS_FIRST ::nestline::test_hooks::clear_guests_first.load()
+#define NESTLINE_TRUST_PARTNERS ::nestline::test_hooks::trust_partners.load()
 #define NESTLINE_EARLY_TICK ::nestline::test_hooks::early_tick
 
 #else
@@ -56,6 +66,9 @@ inline void reach(int point) {
 #define NESTLINE_FORGET_YOUNG_MARKS false
 #define NESTLINE_SWEEP_TOO_EARLY false
 #define NESTLINE_MOVE_THE_DEAD false
+#define NESTLINE_LOWER_MARKS_EARLY false
+#define NESTLINE_CLEAR_GUESTS_FIRST false
+#define NESTLINE_TRUST_PARTNERS false
 #define NESTLINE_EARLY_TICK \
   std::uint64_t { 0 }
 

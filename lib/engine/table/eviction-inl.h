@@ -90,7 +90,7 @@ class EvictionSearch {
  public:
   EvictionSearch(const BlocksView& view, bool blocks_are_stable)
       : stable_(blocks_are_stable),
-        has_lanes_(kMayHaveGuestLanes<L> && has_guest_lanes(view.geometry)),
+        has_lanes_(L::kHasGuestLanes),
         blocks_(view.blocks),
         geometry_(view.geometry) {}
 
@@ -99,7 +99,7 @@ class EvictionSearch {
   // mix the blocks that they touch (lanes.h, G2).
   HWY_NOINLINE bool search(const Place& newcomer, bool may_leave = true) {
     may_leave_ = may_leave;
-    if (has_lanes_) {
+    if (L::kHasGuestLanes) {
       end_of_ranks_ = kGuestClasses;
       if (search_near_and_far(newcomer)) return true;
       end_of_ranks_ = kEvictionRanks;
@@ -137,8 +137,10 @@ class EvictionSearch {
   bool search(const Place& newcomer, int tries) {
     tries_ = tries;
     nodes_[0] = {newcomer, 0, kNobody, has_lanes_ ? Residence::native : Residence::anywhere};
-    nodes_[0].arrival.bucket &=
-        GuestLanes<L>(has_lanes_, blocks_[newcomer.block]).of_native(newcomer.fingerprint);
+    if constexpr (L::kHasGuestLanes) {
+      nodes_[0].arrival.bucket &=
+          GuestLanes<L>(has_lanes_, blocks_[newcomer.block]).of_native(newcomer.fingerprint);
+    }
     node_count_ = 1;
     end_ = 0;
     for (std::uint32_t i = 0; i < node_count_ && i < most_expanded(tries); ++i) {
@@ -199,7 +201,7 @@ class EvictionSearch {
     from.newcomer_waits = i == 0 && may_leave;
     from.order.has_guest_lanes = has_lanes_;
     rank<L>(from.block, from.order);
-    if (has_lanes_) {
+    if (L::kHasGuestLanes && has_lanes_) {
       const std::uint64_t low = of_ranks<L>(from.block, 0, kGuestClasses);
       if (from.block.overflow_mark() == kMixed) {
         // They may be natives or guests: wherever they went, that block would be mixed too.
@@ -209,7 +211,8 @@ class EvictionSearch {
       }
     }
     if (std::popcount(from.order.covered) <= kManyCovered) {
-      from.some = (from.order.covered | from.order.next | from.order.guests) & ~from.out_of_reach;
+      from.some = from.order.covered | from.order.next;
+      if (L::kHasGuestLanes) from.some = (from.some | from.order.guests) & ~from.out_of_reach;
       from.below = from.order.below;
     } else {
       choose(from, kPieceSteps * EvictionOrder::kStep<L>);
@@ -234,7 +237,7 @@ class EvictionSearch {
     remember_all(from);
     if (i != 0 || !may_leave) return false;
     const Place away = moved(geometry_, from.arrival);
-    const Residence as = from.order.residence_after(kNobody);
+    const Residence as = residence_after(from, kNobody);
     if (from.newcomer_waits && away.block != from.arrival.block && has_room(0, away, kNobody, as)) {
       return true;
     }
@@ -247,8 +250,11 @@ class EvictionSearch {
   static void choose(Candidates& from, std::uint32_t below) {
     const bool has_passed = from.below >= from.order.below;
     if (!has_passed) below = std::min(below, from.order.below);
-    from.some = of_ranks<L>(from.block, from.below, below) & ~from.order.guests;
-    if (!has_passed && below == from.order.below) from.some |= from.order.guests;
+    from.some = of_ranks<L>(from.block, from.below, below);
+    if constexpr (L::kHasGuestLanes) {
+      from.some &= ~from.order.guests;
+      if (!has_passed && below == from.order.below) from.some |= from.order.guests;
+    }
     from.some &= ~from.out_of_reach;
     from.below = below;
   }
@@ -316,10 +322,11 @@ class EvictionSearch {
 
   // Whether copies can have all slots of the bucket but one: two slots almost always show it.
   static bool may_be_crowded(const Block& block, const Place& arrival) {
+    // A guest's bucket has one slot.
     const std::uint32_t first = first_slot(arrival.bucket);
-    const std::uint32_t second = first_slot(arrival.bucket & (arrival.bucket - 1));
+    const std::uint64_t others = arrival.bucket & (arrival.bucket - 1);
     return L::get(block, first) == arrival.fingerprint ||
-           L::get(block, second) == arrival.fingerprint;
+           (others != 0 && L::get(block, first_slot(others)) == arrival.fingerprint);
   }
 
   // Every slot in which a path from the bucket ends. One pass over the block covers all its
@@ -346,8 +353,10 @@ class EvictionSearch {
   // Which of some candidates leaves first. Guests raise no mark.
   static std::uint32_t first_of(std::uint64_t some, const Candidates& from) {
     std::uint32_t least = ~0u;
-    const std::uint64_t guests = some & from.order.guests;
-    if (guests != 0) return first_slot(guests);
+    if constexpr (L::kHasGuestLanes) {
+      const std::uint64_t guests = some & from.order.guests;
+      if (guests != 0) return first_slot(guests);
+    }
     for (; some != 0; some &= some - 1) {
       const std::uint32_t slot = first_slot(some);
       const std::uint32_t rank =
@@ -359,11 +368,16 @@ class EvictionSearch {
     return EvictionOrder::slot_of(least);
   }
 
+  // As what the resident of a slot comes to its other block.
+  static Residence residence_after(const Candidates& from, std::uint32_t slot) {
+    return L::kHasGuestLanes ? from.order.residence_after(slot) : Residence::anywhere;
+  }
+
   // Whether the candidate finds a path to a free slot in its other block: then the chain ends
   // there.
   bool has_room(const Candidates& from, const EvictionCandidates& candidates, std::uint32_t slot) {
     const Place& target = candidates.target[slot];
-    const Residence as = from.order.residence_after(slot);
+    const Residence as = residence_after(from, slot);
     if ((candidates.direct >> slot & 1) == 0) return has_room(from.node, target, slot, as);
     end_at(from.node, target, slot, as,
            EvictionPath(first_slot(candidates.free[slot] & target.bucket)));
@@ -374,7 +388,7 @@ class EvictionSearch {
     const Block& block = seen(blocks_[target.block], copy);
     const GuestLanes<L> lanes(has_lanes_, block);
     EvictionPath path;
-    if (lanes.are_too_low(target.fingerprint, as)) {
+    if (L::kHasGuestLanes && lanes.are_too_low(target.fingerprint, as)) {
       Block raised = block;
       if (!raise_guest_level<L>(raised, lanes.level_of(target.fingerprint))) return false;
       path = find_path_to_free<L>(raised, target, as);
@@ -387,7 +401,7 @@ class EvictionSearch {
   // The block with a guest level that covers the node's arrival. Only for nodes that are kept.
   const Block& admitting(const Block& block, const Node& node, Block& copy) const {
     const GuestLanes<L> lanes(has_lanes_, block);
-    if (!lanes.are_too_low(node.arrival.fingerprint, node.as)) return block;
+    if (!L::kHasGuestLanes || !lanes.are_too_low(node.arrival.fingerprint, node.as)) return block;
     copy = block;
     copy.set_guest_level(lanes.level_of(node.arrival.fingerprint));
     return copy;
@@ -420,14 +434,14 @@ class EvictionSearch {
       Place candidate = from.arrival;
       candidate.fingerprint = L::get(from.block, slot);
       candidate.bucket_offset = from.order.template bucket_offset<L>(slot);
-      remember(from.node, moved(geometry_, candidate), slot, from.order.residence_after(slot));
+      remember(from.node, moved(geometry_, candidate), slot, residence_after(from, slot));
     }
   }
 
   // Keeps a block without room for a longer chain.
   void remember(std::uint32_t i, const Place& target, std::uint32_t slot, Residence as) {
     if (node_count_ >= most_expanded(tries_) || is_node(target.block)) return;
-    if (has_lanes_) {
+    if (L::kHasGuestLanes && has_lanes_) {
       Block copy;
       const Block& block = seen(blocks_[target.block], copy);
       const GuestLanes<L> lanes(true, block);
@@ -438,8 +452,9 @@ class EvictionSearch {
     }
     Node& node = nodes_[node_count_++];
     node = {target, i, slot, as};
-    node.arrival.bucket = L::bucket(target.fingerprint, target.bucket_offset) &
-                          GuestLanes<L>(has_lanes_, blocks_[target.block]).of(target.fingerprint, as);
+    node.arrival.bucket =
+        L::bucket(target.fingerprint, target.bucket_offset) &
+        GuestLanes<L>(has_lanes_, blocks_[target.block]).of(target.fingerprint, as);
   }
 
   // Whether `block` is node i's or one of those before it.
@@ -456,11 +471,11 @@ class EvictionSearch {
   int tries_ = kTries;
   std::uint32_t node_count_ = 0;
   const bool stable_;
-  bool may_leave_ = true;  // the newcomer
+  bool may_leave_ = true;                        // the newcomer
   std::uint32_t end_of_ranks_ = kEvictionRanks;  // only residents of lower ranks leave
 
  protected:
-  bool has_lanes_;  // and the search minds them
+  bool has_lanes_;       // and the search minds them
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
   std::uint32_t end_ = 0;   // the node that ends the chain
@@ -481,6 +496,11 @@ class EvictionPlan : public EvictionSearch<L> {
 
   // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
   HWY_INLINE bool execute() {
+    if (end_ == 0 && !stores_ && mixes()) {  // home itself has room, once it is mixed
+      const std::uint64_t home = nodes_[0].arrival.block;
+      typename Locks::BlockLock hold(blocks_, home);
+      if (mix(hold, home)) count_change(home);
+    }
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
       if (!move(before.arrival.block, *node)) return false;
@@ -550,7 +570,7 @@ class EvictionPlan : public EvictionSearch<L> {
     // The slot and the fingerprint determine the bucket offset, so this is the same fingerprint or
     // an equal one. It moves with the value that it has now.
     if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
-    if (!Locks::kBlocksAreStable && !still_leaves_so(from, node)) return false;
+    if (L::kHasGuestLanes && !Locks::kBlocksAreStable && !still_leaves_so(from, node)) return false;
     if (!is_dead_now(from, node.victim)) {
       EvictionPath path = known;
       if (mixes()) {
@@ -564,7 +584,7 @@ class EvictionPlan : public EvictionSearch<L> {
       if (!path) path = find_path_to_free<L>(target, arrival, node.as);
       if (!path) return false;
       Block& source = hold.change(from);
-      if (node.as != Residence::native) {
+      if (!L::kHasGuestLanes || node.as != Residence::native) {
         raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
                                 eviction_rank(arrival.fingerprint));
       }
@@ -576,16 +596,14 @@ class EvictionPlan : public EvictionSearch<L> {
       ++emptied_;
     }
     L::set(hold.change(from), node.victim, 0);
-    if (node.as == Residence::native) lower_guest_level<L>(hold, from);
+    if (L::kHasGuestLanes && node.as == Residence::native) lower_guest_level<L>(hold, from);
     count_change(from);
     if (is_last) stored_ = store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
     return true;
   }
 
   // Whether these moves have to mix the blocks that they touch (lanes.h, G2).
-  [[nodiscard]] bool mixes() const {
-    return kMayHaveGuestLanes<L> && !this->has_lanes_ && has_guest_lanes(this->geometry_);
-  }
+  [[nodiscard]] bool mixes() const { return L::kHasGuestLanes && !this->has_lanes_; }
   static bool mix(typename Locks::BlockLock& hold, std::uint64_t block) {
     const bool changes = hold.at(block).overflow_mark() != kMixed;
     if (changes) hold.change(block).set_overflow_mark(kMixed);
@@ -610,8 +628,7 @@ class EvictionPlan : public EvictionSearch<L> {
     return false;
   }
 
-  bool store(typename Locks::BlockLock& hold, const Place& place, Residence as,
-             EvictionPath path) {
+  bool store(typename Locks::BlockLock& hold, const Place& place, Residence as, EvictionPath path) {
     return store_by_path<L, Locks>(hold, place, as, value_, path);
   }
 

@@ -70,12 +70,23 @@ class Homecoming {
       const GuestLanes<L> lanes(true, other);
       // Above the level it has no guests of the class, unless they are not known.
       const bool has_none = lanes.apply() && rank >= lanes.highest() && rank < kGuestClasses;
-      const std::uint64_t guests =
+      std::uint64_t guests =
           has_none ? 0 : of_ranks<L>(other, rank, rank + 1) & lanes.of_guest(rank + 1);
-      if (!read.valid()) return false;
+      if (NESTLINE_TRUST_PARTNERS) {
+        NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+        typename Locks::OptimisticRead later(view_.blocks, &hold_);
+        const std::uint64_t first_half = (std::uint64_t{1} << L::kSlots / 2) - 1;
+        guests =
+            (guests & first_half) | (of_ranks<L>(later.at(partner), rank, rank + 1) & ~first_half);
+      } else if (!read.valid()) {
+        return false;
+      }
       if (guests != 0) {
+        if (NESTLINE_LOWER_MARKS_EARLY) --mark_;
         const bool are_known = rank < kGuestClasses && lanes.apply();
-        return are_known && come_home(partner, rank, first_slot(guests));
+        const bool goes_on = are_known && come_home(partner, rank, first_slot(guests));
+        hold_.keep(block_);  // the next class may have another partner
+        return goes_on;
       }
     }
     --mark_;
@@ -93,11 +104,13 @@ class Homecoming {
     }
     const Block& from = hold_.at(partner);
     const std::uint32_t fingerprint = L::get(from, slot);
-    if (eviction_rank(fingerprint) != rank || !GuestLanes<L>(true, from).is_guest(fingerprint, slot)) {
+    if (eviction_rank(fingerprint) != rank ||
+        !GuestLanes<L>(true, from).is_guest(fingerprint, slot)) {
       return true;  // another guest may be there
     }
     const Place arrival = {block_, 0, fingerprint, L::bucket_offset_at(fingerprint, slot)};
     const EvictionPath path = find_path_to_free<L>(home(), arrival, Residence::native);
+    if (NESTLINE_CLEAR_GUESTS_FIRST) L::set(hold_.change(partner), slot, 0);
     if (!path) return false;
     apply<L>(hold_.change(block_), path, fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);

@@ -146,8 +146,8 @@ class Table {
             find_path_to_free<L>(view_.blocks[target.block], target, as(Residence::native));
         if (path) {
           if (old) {
-            const Residence was = old->block == old_home.block ? as(Residence::native)
-                                                               : as(Residence::guest);
+            const Residence was =
+                old->block == old_home.block ? as(Residence::native) : as(Residence::guest);
             L::set(hold.change(old->block), first_slot(own_copies(*old, was)), 0);
           }
           NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
@@ -192,8 +192,8 @@ class Table {
     }
   }
   HWY_NOINLINE bool erase(const Place& home, Value value = {}) {
-    const bool done = change_copy(
-        home, value, [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
+    const bool done =
+        change_copy(home, value, [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
     if (done) lower_mark(home.block);
     return done;
   }
@@ -261,9 +261,7 @@ class Table {
 
  protected:  // for expiring_table-inl.h
   // Whether the filter has guest lanes (lanes.h).
-  [[nodiscard]] HWY_INLINE bool has_lanes() const {
-    return kMayHaveGuestLanes<L> && has_guest_lanes(view_.geometry);
-  }
+  static constexpr bool has_lanes() { return L::kHasGuestLanes; }
   [[nodiscard]] HWY_INLINE Residence as(Residence residence) const {
     return has_lanes() ? residence : Residence::anywhere;
   }
@@ -342,8 +340,9 @@ class Table {
   Result place_if_absent(const Place& home, AbsenceSnapshot& absence) {
     BlockLock hold(view_.blocks, home.block);
     Place away;
-    const bool both = may_be_away(view_.blocks[home.block], home, away);
-    if (both) hold.add(away.block);
+    bool both = may_be_away(view_.blocks[home.block], home, away);
+    // Where home was released meanwhile, its mark may have fallen.
+    if (both && !hold.add(away.block)) both = may_be_away(view_.blocks[home.block], home, away);
     if (copies(home) != 0 || (both && copies(away) != 0 && !is_exposed_by_us(absence, away))) {
       return Outcome::present;
     }
@@ -417,7 +416,7 @@ class Table {
   template <Which kWhich, class AnyRead>
   [[nodiscard]] HWY_NOINLINE std::optional<Place> find(AnyRead& read, const Place& home,
                                                        const AbsenceSnapshot& absence) const {
-    const bool exact = kWhich == Which::own && has_lanes();
+    constexpr bool exact = kWhich == Which::own && has_lanes();
     const Block& block = read.at(home.block);
     std::uint64_t here = copies(block, home);
     if (exact) here &= GuestLanes<L>(true, block).of_native(home.fingerprint);
@@ -427,7 +426,7 @@ class Table {
     const bool exposed = is_exposed_by_us(absence, away);  // before it is looked at
     const Block& other = read.at(away.block);
     std::uint64_t there = copies(other, away);
-    if (exact) there &= GuestLanes<L>(true, other).of_guest(home.fingerprint);
+    if (exact) there &= GuestLanes<L>(true, other).of_guests_now(home.fingerprint);
     if (here != 0 && (there == 0 || exposed || !are_surely_own(other, home.fingerprint))) {
       return home;
     }
@@ -459,9 +458,10 @@ class Table {
   [[nodiscard]] HWY_INLINE std::uint64_t own_copies(const Place& place, Residence as,
                                                     Value value = {}) const {
     std::uint64_t found = copies(place);
-    if constexpr (kMayHaveGuestLanes<L>) {
+    if constexpr (L::kHasGuestLanes) {
       const GuestLanes<L> lanes(as != Residence::anywhere, view_.blocks[place.block]);
-      found &= lanes.of(place.fingerprint, as);
+      found &= as == Residence::guest ? lanes.of_guests_now(place.fingerprint)
+                                      : lanes.of(place.fingerprint, as);
     }
     if constexpr (L::kHasValues) {
       for (std::uint64_t rest = found; rest != 0; rest &= rest - 1) {

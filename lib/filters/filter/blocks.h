@@ -54,7 +54,7 @@ struct Blocks {
   Blocks(const Shape& shape, Storage storage_, std::size_t offset)
       : view{reinterpret_cast<const Block*>(storage_.bytes().data() + offset), shape.geometry,
              derive_secrets(shape.seed), shape.bits, bucket_table(shape.bits)},
-        engine(&engine_for(shape.bits)),
+        engine(&engine_for(shape.bits, shape.geometry.placement)),
         bits(shape.bits),
         seed(shape.seed),
         capacity(shape.capacity),

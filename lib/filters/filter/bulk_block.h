@@ -91,8 +91,8 @@ class BulkBlock {
            std::uint64_t& free_slots) {
     mark_ = block.overflow_mark();
     max_mark_increase_ = max_mark_increase;
-    const std::size_t taken = has_lanes() ? admit(arrivals, block)
-                                          : std::min(arrivals.size(), kMaxBulkPlaced);
+    const std::size_t taken =
+        has_lanes() ? admit(arrivals, block) : std::min(arrivals.size(), kMaxBulkPlaced);
     unpack(block);
     for (const std::uint32_t pair : arrivals.subspan(taken)) {
       if (has_lanes()) {
@@ -134,19 +134,20 @@ class BulkBlock {
     return !has_lanes() || class_of(resident) > level_ * kLevelClasses ||
            !kernels_.is_in_guest_lane(resident, slot);
   }
-  // Raises the block's guest level for the arrivals, as far as that is possible, and puts those that
-  // it covers, at most kMaxBulkPlaced, first. Returns how many they are.
+  // Raises the block's guest level for the arrivals, as far as that is possible, and puts those
+  // that it covers, at most kMaxBulkPlaced, first. Returns how many they are.
   std::size_t admit(std::span<std::uint32_t> arrivals, Block& block) {
     const auto level_of = [](std::uint32_t pair) {
-      return class_of(pair) > kGuestClasses ? 0 : (class_of(pair) + kLevelClasses - 1) / kLevelClasses;
+      return class_of(pair) > kGuestClasses ? 0
+                                            : (class_of(pair) + kLevelClasses - 1) / kLevelClasses;
     };
     std::uint32_t wanted = 0;
     for (const std::uint32_t pair : arrivals) wanted = std::max(wanted, level_of(pair));
     while (wanted > block.guest_level() && !kernels_.raise_level(block, wanted)) --wanted;
     level_ = block.guest_level();
-    const auto end = std::stable_partition(
-        arrivals.begin(), arrivals.end(),
-        [&](std::uint32_t pair) { return level_of(pair) <= level_; });
+    const auto end =
+        std::stable_partition(arrivals.begin(), arrivals.end(),
+                              [&](std::uint32_t pair) { return level_of(pair) <= level_; });
     return std::min(static_cast<std::size_t>(end - arrivals.begin()), kMaxBulkPlaced);
   }
   [[nodiscard]] std::uint32_t header() const { return Block::header_of(mark_, level_); }

@@ -333,11 +333,13 @@ Size decide_size(const Options& options) {
   const std::span<const int> widths =
       options.bits == 0 ? std::span(kFilterWidths) : std::span(&options.bits, 1);
   const bool by_default = options.fpr == 0 && options.bits == 0;
-  return decide(options.capacity, options.max_capacity,
-                {.load = options.load,
-                 .fpr = by_default ? kDefaultFpr : options.fpr,
-                 .any_width = options.bits == 0},
-                widths);
+  Size size = decide(options.capacity, options.max_capacity,
+                     {.load = options.load,
+                      .fpr = by_default ? kDefaultFpr : options.fpr,
+                      .any_width = options.bits == 0},
+                     widths);
+  size.turns_over = options.turns_over;
+  return size;
 }
 
 std::uint64_t bytes_for(const Options& options) {

@@ -253,6 +253,12 @@ TYPED_TEST(KernelsTest, CandidatesAndTheirOtherBlocks) {
   });
 }
 
+// Without guest lanes.
+template <class L>
+bool is_possible(const Block& block, EvictionPath path) {
+  return still_valid<L>(block, path, GuestLanes<L>(false, block), L::kAllSlots);
+}
+
 // Whether each step of a path is possible in the block, from the bucket to one of the goals.
 template <class L>
 void expect_valid(const Block& block, std::uint64_t bucket, std::uint64_t goals,
@@ -319,10 +325,10 @@ TYPED_TEST(KernelsTest, AppliedPathsAreShortest) {
         const auto bucket_offset = static_cast<std::uint32_t>(random() % L::kSlotsPerSegment);
         const std::uint64_t bucket = L::bucket(fingerprint, bucket_offset);
         const std::uint64_t free = kernels.free_slots(block);
-        const EvictionPath path =
-            kernels.find_path_to_free(block, {0, 0, fingerprint, bucket_offset});
+        const EvictionPath path = kernels.find_path_to_free(
+            block, {0, 0, fingerprint, bucket_offset}, Residence::anywhere);
         EXPECT_EQ(path.steps(), free == 0 ? 0 : expected_steps<L>(block, bucket, free));
-        EXPECT_FALSE(path && !still_valid<L>(block, path));
+        EXPECT_FALSE(path && !is_possible<L>(block, path));
         Block expected = block;
         if (path) {
           expect_valid<L>(block, bucket, free, path);
@@ -334,7 +340,7 @@ TYPED_TEST(KernelsTest, AppliedPathsAreShortest) {
           EXPECT_EQ(kernels.free_slots(expected),
                     free & ~(std::uint64_t{1} << path.step(path.steps() - 1)));
           EXPECT_EQ(L::get(expected, path.step(0)), fingerprint);
-          EXPECT_FALSE(still_valid<L>(expected, path));
+          EXPECT_FALSE(is_possible<L>(expected, path));
         }
         block = expected;
         ++(path ? walked : refused);
@@ -527,7 +533,7 @@ TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
       for (std::uint32_t& pair : pairs) {
         pair = random_pair<L>(random) | static_cast<std::uint32_t>(random() % 4096) << 20;
       }
-      kernels.complete(pairs.data(), count, newcomers.data(), buckets.data());
+      kernels.complete(pairs.data(), count, Residence::anywhere, newcomers.data(), buckets.data());
       for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t pair = pairs[i] & kPairMask;
         ASSERT_EQ(newcomers[i], resident_of<L>(pair));
@@ -550,7 +556,7 @@ TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
     const BuildKernels& kernels = *engine.build;
     for (const Block& block : sample_blocks<L>()) {
       UnpackedBlock unpacked;
-      kernels.unpack(block, unpacked);
+      kernels.unpack(block, false, unpacked);
       EXPECT_EQ(unpacked.free, slots_where<L>(block, [](std::uint32_t f) { return f == 0; }));
       Block expected{};
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
@@ -577,6 +583,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
   const auto expected = [](const Block& from, std::uint32_t next_bit, std::uint32_t child) {
     Block block{};
     block.bytes[kOverflowMarkByte] = from.bytes[kOverflowMarkByte];
+    block.set_guest_level(from.guest_level());
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       const std::uint32_t f = L::get(from, s);
       if ((f >> next_bit & 1) == child) L::set(block, s, f);

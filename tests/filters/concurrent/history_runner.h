@@ -21,8 +21,8 @@ namespace nestline::test {
 template <class F>
 class Stage {
  public:
-  Stage(Family family, int bits, std::uint64_t seed, int threads)
-      : scene_(make_scene(family, bits, seed)) {
+  Stage(Family family, int bits, std::uint64_t seed, int threads, Placement placement)
+      : scene_(make_scene(family, bits, seed, placement)) {
     Random random(seed ^ 0x5cc17e5);
     scripts_ = make_scripts(scene_, threads, random);
     // Moved out of the scene; what remains of the scene is what the players look up.
@@ -71,9 +71,10 @@ class Stage {
 // hashes.
 template <class F>
 Verdict play_histories(Crew& crew, Family family, int bits, std::uint64_t first_seed,
-                       std::uint64_t count, bool until_failure = false) {
+                       std::uint64_t count, bool until_failure = false,
+                       Placement placement = Placement::anywhere) {
   return play_stages(crew, count, until_failure, [&](std::uint64_t i, int threads) {
-    return std::make_unique<Stage<F>>(family, bits, first_seed + i, threads);
+    return std::make_unique<Stage<F>>(family, bits, first_seed + i, threads, placement);
   });
 }
 

@@ -66,12 +66,20 @@ std::uint64_t slots_of(int bits) {
   return visit_layout(bits, [](auto layout) { return std::uint64_t{layout.kSlots}; });
 }
 
+// An empty filter of these options, whose keys are placed so.
+Filter filter_of(const Options& options, Placement placement) {
+  Shape shape = decide_size(options).shape(options.seed);
+  shape.geometry.placement = placement;
+  return FilterAccess::make(make_blocks(shape, nullptr));
+}
+
 class Builder {
  public:
   Builder(Scene& scene, int bits, Random& random)
       : scene_(scene),
         random_(random),
-        smith_(bits, FilterAccess::blocks(*scene.filter).view.geometry.base_blocks, random),
+        smith_(bits, FilterAccess::blocks(*scene.filter).view.geometry.base_blocks, random,
+               FilterAccess::blocks(*scene.filter).view.geometry.placement),
         slots_(static_cast<double>(smith_.blocks() * slots_of(bits))) {
     scene_.choices = smith_.choices();
     scene_.classes.push_back({kNoPartner, std::numeric_limits<std::uint8_t>::max()});
@@ -140,7 +148,8 @@ class Builder {
 
   // For merge: copies of the tracked keys, and a few others.
   void add_addition(const Options& options) {
-    scene_.addition.emplace(options);
+    scene_.addition.emplace(
+        filter_of(options, FilterAccess::blocks(filter()).view.geometry.placement));
     for (std::size_t key = 1; key < scene_.classes.size(); ++key) {
       if (random_() % 2 != 0) continue;
       scene_.added[key] = scene_.addition->insert(Hash{scene_.hashes[key].front()}) ? 1 : 0;
@@ -230,7 +239,7 @@ void build_sparse(Builder& builder, Random& random) {
 
 }  // namespace
 
-Scene make_scene(Family family, int bits, std::uint64_t seed) {
+Scene make_scene(Family family, int bits, std::uint64_t seed, Placement placement) {
   Random random(seed * 64 + static_cast<std::uint64_t>(bits) * 8 +
                 static_cast<std::uint64_t>(family));
   Scene scene;
@@ -239,7 +248,7 @@ Scene make_scene(Family family, int bits, std::uint64_t seed) {
   const std::uint64_t blocks = family == Family::crossed ? 2 + random() % 4 : 1 + random() % 8;
   Options options = {.capacity = safe_keys(bits, Geometry{blocks, 0}), .bits = bits};
   if (family == Family::growing && random() % 2 == 0) options.max_capacity = 2 * options.capacity;
-  scene.filter.emplace(options);
+  scene.filter.emplace(filter_of(options, placement));
   Builder builder(scene, bits, random);
   switch (family) {
     case Family::crossed:

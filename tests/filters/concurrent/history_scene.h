@@ -29,8 +29,9 @@ using Random = std::mt19937_64;
 // number of the layout of an expiring one.
 class HashSmith {
  public:
-  HashSmith(int bits, std::uint64_t base_blocks, Random& random)
-      : bits_(bits), geometry_{base_blocks, 0}, random_(random) {}
+  HashSmith(int bits, std::uint64_t base_blocks, Random& random,
+            Placement placement = Placement::anywhere)
+      : bits_(bits), geometry_{base_blocks, 0, placement}, random_(random) {}
 
   // The rest of a hash (lib/engine/place/hash.h), which decides fingerprint and bucket offset, with
   // a pair that was not drawn before; `lowest_class`: one of the eviction ranks 0 to 2, the first
@@ -91,7 +92,9 @@ Filter filter_of_blocks(int bits, std::uint64_t blocks);
 // Free slots of a block.
 int free_slots(const Filter& filter, std::uint64_t block);
 
-Scene make_scene(Family family, int bits, std::uint64_t seed);
+// With guest lanes in filters of so few blocks too.
+Scene make_scene(Family family, int bits, std::uint64_t seed,
+                 Placement placement = Placement::anywhere);
 
 }  // namespace nestline::test
 

@@ -115,7 +115,8 @@ TEST(MapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
       ASSERT_EQ(order.below, block.overflow_mark() + EvictionOrder::kStep<L>);
       ASSERT_EQ(order.next, between(block.overflow_mark(), order.below));
       for (std::uint32_t s = 0; s < L::kSlots; ++s) ASSERT_EQ(order.bucket_offset<L>(s), 0u);
-      const EvictionPath way = kernels.find_path_to_free(block, {0, L::kAllSlots, 1, 0});
+      const EvictionPath way =
+          kernels.find_path_to_free(block, {0, L::kAllSlots, 1, 0}, Residence::anywhere);
       ASSERT_EQ(static_cast<bool>(way), free != 0);
       if (way) {
         ASSERT_EQ(way.steps(), 1u);
@@ -145,6 +146,7 @@ TEST(MapletKernelsTest, SplitsByTheNextBit) {
         }
         for (std::size_t child = 0; child < 2; ++child) {
           wanted[child].bytes[kOverflowMarkByte] = blocks[i].bytes[kOverflowMarkByte];
+          wanted[child].set_guest_level(blocks[i].guest_level());
           ASSERT_EQ(children[2 * i + child].bytes, wanted[child].bytes);
         }
       }

@@ -1,0 +1,188 @@
+// Filters with guest lanes leave the same slots, marks and guest levels on every target and under
+// every lock policy, and no block stays locked.
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/engine/kernels/each_target.h"
+#include "tests/support/lane_rules.h"
+#include "tests/support/model.h"
+
+namespace nestline::test { namespace {
+
+enum class What : std::uint8_t { insert, insert_unique, update, erase, insert_run, erase_run };
+struct Step {
+  What what;
+  std::uint64_t hash;
+  std::uint64_t old;
+  std::vector<std::uint64_t> run;
+};
+
+// What is in slots, marks and levels, without locks and versions.
+std::vector<std::uint8_t> kept_bytes(const std::vector<Block>& blocks) {
+  std::vector<std::uint8_t> all;
+  for (Block block : blocks) {
+    BlockLocks::forget_version(block);
+    all.insert(all.end(), block.bytes.begin(), block.bytes.end());
+  }
+  return all;
+}
+
+class LanePolicies : public testing::TestWithParam<int> {
+ protected:
+  static constexpr Geometry kGeometry = {64, 0, Placement::guest_lanes};
+
+  // Steps that keep about this load, played on a Filter, which says what is stored.
+  std::vector<Step> make_steps(double load, unsigned meeting, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    Filter filter = lanes_filter(GetParam(), kGeometry.base_blocks);
+    const auto most = static_cast<std::size_t>(load * static_cast<double>(filter.slots()));
+    std::vector<std::uint64_t>& stored = stored_;
+    stored.clear();
+    std::vector<Step> steps;
+    const auto take = [&] {
+      std::swap(stored[random() % stored.size()], stored.back());
+      const std::uint64_t hash = stored.back();
+      stored.pop_back();
+      return hash;
+    };
+    const auto draw = [&] {
+      const std::uint64_t what = random() % 100;
+      if (stored.empty() || what >= 2 * meeting) return std::uint64_t{random()};
+      const std::uint64_t one = stored[random() % stored.size()];
+      return what < meeting ? one : twin_of(GetParam(), kGeometry, one);
+    };
+    const std::size_t count = 2 * most + 1500;
+    while (steps.size() < count) {
+      const std::uint64_t what = random() % 100;
+      const bool full = stored.size() >= most;
+      Step step{};
+      if (what < (full ? 35u : 80u) || stored.size() < 40) {
+        step.hash = draw();
+        step.what = what % 3 == 0 ? What::insert_unique : What::insert;
+        const Outcome outcome = step.what == What::insert
+                                    ? filter.insert(Hash{step.hash}).outcome
+                                    : filter.insert_unique(Hash{step.hash}).outcome;
+        if (outcome == Outcome::stored) stored.push_back(step.hash);
+      } else if (what < 90) {
+        step.what = What::erase;
+        step.hash = take();
+        EXPECT_TRUE(filter.erase(Hash{step.hash}));
+      } else if (what < 94) {
+        step.what = What::update;
+        step.old = take();
+        step.hash = draw();
+        const bool done{filter.update(Hash{step.old}, Hash{step.hash})};
+        stored.push_back(done ? step.hash : step.old);
+      } else if (what < 97) {
+        step.what = What::insert_run;
+        for (std::uint64_t i = random() % 40; i > 0; --i) step.run.push_back(draw());
+        for (const std::uint64_t hash : step.run) {
+          if (filter.insert(Hash{hash})) stored.push_back(hash);
+        }
+      } else {
+        step.what = What::erase_run;
+        for (std::uint64_t i = random() % 30; i > 0; --i) step.run.push_back(take());
+        for (const std::uint64_t hash : step.run) {
+          EXPECT_TRUE(filter.erase(Hash{hash}));
+        }
+      }
+      steps.push_back(std::move(step));
+    }
+    return steps;
+  }
+
+  // Plays all of them; what is left after each `each` steps.
+  template <class Locks>
+  std::vector<std::vector<std::uint8_t>> play(const Engine& engine, const std::vector<Step>& steps,
+                                              std::size_t each) {
+    std::vector<Block> blocks(kGeometry.blocks());
+    const BlocksView view = {blocks.data(), kGeometry, {}, GetParam(), bucket_table(GetParam())};
+    const FilterOperations& filter = engine.filter.with<Locks>();
+    std::vector<std::vector<std::uint8_t>> left;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const Step& step = steps[i];
+      const Inputs run = {step.run.data(), step.run.size(), InputKind::hashes};
+      bool replaced = false;
+      switch (step.what) {
+        case What::insert:
+          EXPECT_TRUE(filter.insert(view, step.hash).has_value());
+          break;
+        case What::insert_unique:
+          EXPECT_TRUE(filter.insert_unique(view, step.hash).has_value()) << "step " << i;
+          break;
+        case What::update:
+          EXPECT_TRUE(filter.update(view, step.old, step.hash, replaced).has_value())
+              << "step " << i;
+          break;
+        case What::erase:
+          EXPECT_TRUE(filter.erase(view, step.hash)) << "step " << i;
+          break;
+        case What::insert_run: {
+          Record record(std::span<Outcome>(), step.run.size());
+          (void)filter.insert_run(view, run, {~std::uint64_t{0}, false}, 0, record);
+          break;
+        }
+        case What::erase_run: {
+          std::vector<std::uint8_t> erased(step.run.size());
+          Record record(erased, step.run.size());
+          filter.erase_run(view, run, 0, record);
+          break;
+        }
+      }
+      for (const Block& block : blocks) {
+        if ((block.header() & kHeaderLock) == 0) continue;
+        ADD_FAILURE() << "a block stays locked after step " << i << ", operation "
+                      << static_cast<int>(step.what);
+        return left;
+      }
+      if (i % each == each - 1) left.push_back(kept_bytes(blocks));
+    }
+    EXPECT_EQ(visit_layout(GetParam(),
+                           [&](auto layout) {
+                             return broken_lane_rule<decltype(layout)>(view, stored_);
+                           }),
+              "");
+    return left;
+  }
+
+  std::vector<std::uint64_t> stored_;
+};
+
+TEST_P(LanePolicies, LeaveTheSameBlocks) {
+  constexpr std::size_t kEach = 100;
+  for (const double load : {0.8, 0.93, 1.0}) {
+    for (const unsigned meeting : {0u, 8u}) {
+      const auto steps = make_steps(load, meeting, 17 + meeting);
+      if (HasFailure()) return;
+      const auto expected = play<NoLocks>(engine_for(GetParam()), steps, kEach);
+      for_each_target([&](std::int64_t) {
+        const Engine& engine = engine_for(GetParam());
+        const auto expect_same = [&](const std::vector<std::vector<std::uint8_t>>& left,
+                                     const char* policy) {
+          SCOPED_TRACE(std::string(policy) + ", load " + std::to_string(load) + ", meeting " +
+                       std::to_string(meeting));
+          ASSERT_EQ(left.size(), expected.size());
+          for (std::size_t i = 0; i < left.size(); ++i) {
+            ASSERT_EQ(left[i], expected[i]) << "after step " << (i + 1) * kEach;
+          }
+        };
+        expect_same(play<NoLocks>(engine, steps, kEach), "no locks");
+        expect_same(play<OneWriter>(engine, steps, kEach), "one writer");
+        expect_same(play<BlockLocks>(engine, steps, kEach), "block locks");
+      });
+      if (HasFailure()) return;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, LanePolicies, testing::ValuesIn(kFilterWidths));
+
+}}  // namespace nestline::test

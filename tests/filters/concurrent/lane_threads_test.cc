@@ -1,0 +1,196 @@
+// Threads on filters with guest lanes. Writers erase and insert keys of their own, so that marks fall
+// and guests come home, beside readers that look for keys which nobody erases. Faults that are
+// planted in homecoming-inl.h must be noticed.
+//
+// Linked with nestline_hooked.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "nestline/concurrent_filter.h"
+#include "tests/filters/concurrent/many_writers.h"
+#include "tests/support/histories.h"
+#include "tests/support/hooks.h"
+#include "tests/support/lane_rules.h"
+
+namespace nestline::test { namespace {
+
+struct Crowd {
+  int bits;
+  std::uint64_t bases = 64;
+  double load = 0.9;
+  int rounds = 4;        // in which all that was written is checked
+  int operations = 6000; // of each writer in a round
+  unsigned meeting = 0;  // percent of a writer's keys that are copies or twins of its own
+  int writers = 2;
+};
+
+// Plays it; returns what is wrong, or nothing.
+std::string play(const Crowd& crowd, std::uint64_t seed, bool grows = false) {
+  Filter filter = lanes_filter(crowd.bits, crowd.bases);
+  const Geometry geometry = FilterAccess::blocks(filter).view.geometry;
+  std::mt19937_64 random(seed);
+  std::vector<std::uint64_t> kept;  // which nobody erases
+  const auto all = static_cast<std::size_t>(crowd.load * static_cast<double>(filter.slots()));
+  while (kept.size() < all / 2) {
+    const std::uint64_t hash = random();
+    if (filter.insert(Hash{hash})) kept.push_back(hash);
+  }
+  const std::size_t own = (all - kept.size()) / static_cast<std::size_t>(crowd.writers);
+  ConcurrentFilter shared(std::move(filter));
+  if (crowd.writers > 1) become_many_writers(shared);
+  std::vector<std::vector<std::uint64_t>> written(static_cast<std::size_t>(crowd.writers));
+  std::atomic<std::uint64_t> missed{0};
+  std::atomic<std::uint64_t> lost{0};
+  for (int round = 0; round < crowd.rounds; ++round) {
+    std::atomic<bool> done{false};
+    std::atomic<int> writing{crowd.writers};
+    std::vector<std::thread> threads;
+    for (std::size_t w = 0; w < written.size(); ++w) {
+      threads.emplace_back([&, w] {
+        std::mt19937_64 mine(seed * 1000 + w * 100 + static_cast<std::uint64_t>(round));
+        auto& stored = written[w];
+        for (int i = 0; i < crowd.operations; ++i) {
+          const std::uint64_t what = mine() % 16;
+          if (stored.size() > own || (!stored.empty() && what < 8)) {
+            std::swap(stored[mine() % stored.size()], stored.back());
+            const std::uint64_t old = stored.back();
+            if (what == 7) {
+              const std::uint64_t hash = mine();
+              if (shared.update(Hash{old}, Hash{hash}).outcome == Outcome::stored) {
+                stored.back() = hash;
+              }
+              continue;
+            }
+            stored.pop_back();
+            if (!shared.erase(Hash{old})) ++lost;
+            continue;
+          }
+          std::uint64_t hash = mine();
+          if (!stored.empty() && hash % 100 < crowd.meeting) {
+            hash = stored[mine() % stored.size()];
+            if (mine() % 2 == 0) hash = twin_of(crowd.bits, geometry, hash);
+          }
+          const Outcome outcome = what == 15 ? shared.insert_unique(Hash{hash}).outcome
+                                             : shared.insert(Hash{hash}).outcome;
+          if (outcome == Outcome::stored) stored.push_back(hash);
+        }
+        if (--writing == 0) done = true;
+      });
+    }
+    for (int r = 0; r < 2; ++r) {
+      threads.emplace_back([&, r] {
+        std::mt19937_64 mine(seed + static_cast<std::uint64_t>(r));
+        std::vector<Hash> batch(64);
+        std::vector<std::uint8_t> found(batch.size());
+        while (!done) {
+          for (int i = 0; i < 200; ++i) {
+            const Hash key{kept[mine() % kept.size()]};
+            missed += !(i % 2 == 0 ? shared.may_contain(key) : shared.count(key) != 0);
+          }
+          for (Hash& key : batch) key = {kept[mine() % kept.size()]};
+          missed += batch.size() - shared.may_contain(batch, found);
+        }
+      });
+    }
+    if (grows && round % 2 == 0 && shared.growth() < 3) (void)shared.grow();
+    for (std::thread& thread : threads) thread.join();
+    if (missed != 0) return std::to_string(missed) + " kept keys were missed";
+    if (lost != 0) return std::to_string(lost) + " stored keys could not be erased";
+    const Filter now = shared.snapshot();
+    std::vector<std::uint64_t> stored = kept;
+    for (const auto& some : written) stored.insert(stored.end(), some.begin(), some.end());
+    if (now.size() != stored.size()) return "a wrong size";
+    const std::string broken = broken_lane_rule(now, stored);
+    if (!broken.empty()) return broken;
+    for (const std::uint64_t hash : stored) {
+      if (!now.may_contain(Hash{hash})) return "a false negative at the end of a round";
+    }
+  }
+  return {};
+}
+
+class LaneThreads : public testing::TestWithParam<int> {};
+
+TEST_P(LaneThreads, NoKeyIsMissed) {
+  for (const double load : {0.8, 0.93}) {
+    EXPECT_EQ(play({.bits = GetParam(), .load = load}, 1), "");
+  }
+}
+
+TEST_P(LaneThreads, NoKeyIsMissedOfKeysThatMeet) {
+  EXPECT_EQ(play({.bits = GetParam(), .load = 0.9, .meeting = 20}, 2), "");
+}
+
+TEST_P(LaneThreads, NoKeyIsMissedWithWaitsInside) {
+  const Hooks hooks(perturb);
+  EXPECT_EQ(play({.bits = GetParam(), .operations = 3000, .meeting = 5}, 3), "");
+}
+
+TEST_P(LaneThreads, NoKeyIsMissedByReadersThatLock) {
+  const Hooks hooks(perturb);
+  test_hooks::lock_at_once = true;
+  EXPECT_EQ(play({.bits = GetParam(), .operations = 2000}, 4), "");
+}
+
+TEST_P(LaneThreads, BesideOneWriter) {
+  const Hooks hooks(perturb);
+  EXPECT_EQ(play({.bits = GetParam(), .operations = 6000, .meeting = 5, .writers = 1}, 5), "");
+}
+
+TEST_P(LaneThreads, WhileItGrows) {
+  if (GetParam() < 12) return;
+  EXPECT_EQ(play({.bits = GetParam(), .load = 0.9, .meeting = 3}, 6, true), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, LaneThreads, testing::Values(8, 9, 12, 16));
+
+// With a planted fault some of the scenes go wrong; without it none.
+class LaneFaults : public testing::TestWithParam<int> {
+ protected:
+  void expect_noticed(std::atomic<bool>& fault, const Crowd& crowd, void (*at_point)(int)) {
+    const Hooks hooks(at_point);
+    for (const bool planted : {false, true}) {
+      fault = planted;
+      std::string noticed;
+      std::uint64_t seed = 100;
+      const std::uint64_t most = planted ? 400 : 3;
+      for (; seed < 100 + most && noticed.empty(); ++seed) noticed = play(crowd, seed);
+      EXPECT_NE(noticed.empty(), planted) << noticed << ", seed " << seed;
+      if (planted) RecordProperty("seed", static_cast<int>(seed));
+    }
+  }
+};
+
+TEST_P(LaneFaults, AMarkThatFallsEarlyIsNoticed) {
+  expect_noticed(test_hooks::lower_marks_early,
+                 {.bits = GetParam(), .rounds = 1, .operations = 3000}, perturb);
+}
+
+TEST_P(LaneFaults, AGuestThatIsClearedFirstIsNoticed) {
+  expect_noticed(test_hooks::clear_guests_first,
+                 {.bits = GetParam(), .rounds = 1, .operations = 3000}, perturb);
+}
+
+// Guests change their slots only in mixed blocks, which copies make.
+TEST_P(LaneFaults, APartnerThatIsReadAtTwoInstantsIsNoticed) {
+  expect_noticed(test_hooks::trust_partners,
+                 {.bits = GetParam(), .load = 0.93, .rounds = 1, .operations = 2500, .meeting = 50},
+                 [](int point) {
+                   if (point == NESTLINE_POINT_HOME_READ) linger();
+                 });
+}
+
+INSTANTIATE_TEST_SUITE_P(Widths, LaneFaults, testing::Values(8, 16));
+
+}}  // namespace nestline::test

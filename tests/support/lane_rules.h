@@ -1,0 +1,169 @@
+// The rules of guest lanes (lib/engine/place/lanes.h), checked in every block against the keys that
+// are stored, and keys that are made to meet.
+//
+// Keys with equal fingerprint and bucket offset and homes in the same two blocks are alike: no slot
+// tells which of them it holds. But a slot of a block that is not mixed tells whether it holds a
+// native or a guest. So for two partners A and B, with x keys at home in A and y in B, and copies
+// that are natives, guests or unknown:
+//   x + y = all copies,  x >= natives of A + guests of B,  y >= natives of B + guests of A
+// with equality where nothing is unknown; and who is away is covered by home's mark.
+#ifndef NESTLINE_TESTS_SUPPORT_LANE_RULES_H_
+#define NESTLINE_TESTS_SUPPORT_LANE_RULES_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "lib/engine/place/geometry.h"
+#include "lib/engine/place/lanes.h"
+#include "lib/engine/place/layout.h"
+#include "lib/filters/filter/blocks.h"
+#include "nestline/filter.h"
+
+namespace nestline::test {
+
+// What the blocks say of keys that are alike.
+struct AlikeKeys {
+  struct Side {
+    std::uint32_t keys = 0;     // stored, with their home here
+    std::uint32_t natives = 0;  // slots
+    std::uint32_t guests = 0;
+    std::uint32_t unknown = 0;
+    bool covered = false;  // by this block's mark
+  };
+  std::array<Side, 2> sides;
+  bool alone = false;  // both blocks are one
+
+  [[nodiscard]] bool right() const {
+    const auto& [a, b] = sides;
+    if (alone) return a.guests == 0 && a.keys == a.natives + a.unknown;
+    if (a.keys + b.keys != a.natives + a.guests + a.unknown + b.natives + b.guests + b.unknown) {
+      return false;
+    }
+    return may_have(a, b) && may_have(b, a);
+  }
+  // Whether the keys of `home` can be where the slots say.
+  static bool may_have(const Side& home, const Side& away) {
+    if (home.keys < home.natives + away.guests) return false;
+    return home.covered ||
+           (away.guests == 0 && home.keys - home.natives - away.guests <= home.unknown);
+  }
+};
+
+// Returns what is wrong, or nothing.
+template <class L>
+std::string broken_lane_rule(const BlocksView& view, const std::vector<std::uint64_t>& stored) {
+  const Geometry& geometry = view.geometry;
+  using Id = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t>;
+  std::map<Id, AlikeKeys> all;
+  const auto side_of = [&](const Place& place) -> AlikeKeys::Side& {
+    const std::uint64_t other = alternate_of(geometry, place);
+    const std::uint64_t low = std::min(place.block, other);
+    AlikeKeys& alike = all[{low, std::max(place.block, other), place.fingerprint,
+                            place.bucket_offset}];
+    alike.alone = place.block == other;
+    return alike.sides[place.block == low ? 0 : 1];
+  };
+  for (const std::uint64_t hash : stored) ++side_of(home_of<L>(geometry, hash)).keys;
+  for (std::uint64_t b = 0; b < geometry.blocks(); ++b) {
+    const Block& block = view.blocks[b];
+    if ((block.header() & kHeaderLock) != 0) return "block " + std::to_string(b) + " is locked";
+    if (block.guest_level() > kMaxGuestLevel) return "a guest level above the highest";
+    const bool mixed = block.overflow_mark() == kMixed;
+    const std::uint32_t highest = block.guest_level() * kLevelClasses;
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+      const std::uint32_t fingerprint = L::get(block, s);
+      if (fingerprint == 0) continue;
+      const std::uint32_t of = fingerprint & 0xff;
+      AlikeKeys::Side& side =
+          side_of({b, 0, fingerprint, L::bucket_offset_at(fingerprint, s)});
+      if (mixed || of > kGuestClasses) {
+        ++side.unknown;
+      } else if (of <= highest && s / L::kSlotsPerSegment == of % 4) {
+        ++side.guests;
+      } else {
+        ++side.natives;
+      }
+    }
+  }
+  for (auto& [id, alike] : all) {
+    const auto& [low, high, fingerprint, bucket_offset] = id;
+    const std::uint32_t rank = eviction_rank(fingerprint);
+    alike.sides[0].covered = rank < view.blocks[low].overflow_mark();
+    alike.sides[1].covered = rank < view.blocks[high].overflow_mark();
+    if (alike.right()) continue;
+    std::string report = "class " + std::to_string(fingerprint & 0xff);
+    for (const std::uint64_t b : {low, high}) {
+      const AlikeKeys::Side& side = alike.sides[b == low ? 0 : 1];
+      report += "; block " + std::to_string(b) + ": mark " +
+                std::to_string(view.blocks[b].overflow_mark()) + ", level " +
+                std::to_string(view.blocks[b].guest_level()) + ", keys " +
+                std::to_string(side.keys) + ", natives " + std::to_string(side.natives) +
+                ", guests " + std::to_string(side.guests) + ", unknown " +
+                std::to_string(side.unknown);
+    }
+    return report;
+  }
+  return {};
+}
+
+inline std::string broken_lane_rule(const Filter& filter,
+                                    const std::vector<std::uint64_t>& stored) {
+  const BlocksView& view = FilterAccess::blocks(filter).view;
+  return visit_layout(filter.bits(), [&](auto layout) {
+    return broken_lane_rule<decltype(layout)>(view, stored);
+  });
+}
+
+// The rules hold, and every key is found and counted.
+inline void expect_lane_rules(const Filter& filter, const std::vector<std::uint64_t>& stored) {
+  ASSERT_EQ(filter.size(), stored.size());
+  ASSERT_EQ(broken_lane_rule(filter, stored), "");
+  std::map<std::uint64_t, unsigned> copies;
+  for (const std::uint64_t hash : stored) ++copies[hash];
+  for (const auto& [hash, count] : copies) {
+    ASSERT_TRUE(filter.may_contain(Hash{hash})) << "false negative for hash " << hash;
+    ASSERT_GE(filter.count(Hash{hash}), count);
+  }
+}
+
+inline Filter lanes_filter(int bits, std::uint64_t bases, std::uint32_t growth = 0) {
+  const Geometry geometry = {bases, growth, Placement::guest_lanes};
+  return FilterAccess::make(make_blocks({bits, geometry, 5, geometry.blocks()}, nullptr));
+}
+
+// A hash with this rest and its home in base `base`: the product of hash and bases has the base in
+// its high 64 bits and the rest in the 32 bits below.
+inline std::uint64_t hash_at(std::uint64_t bases, std::uint64_t base, std::uint32_t rest) {
+  const Wide product = static_cast<Wide>(base) << 64 | static_cast<Wide>(rest) << 32;
+  return static_cast<std::uint64_t>((product + bases - 1) / bases);
+}
+// A hash that looks the same as this one, with its home in the other's alternate.
+inline std::uint64_t twin_of(int bits, const Geometry& geometry, std::uint64_t hash) {
+  const std::uint64_t base =
+      alternate_of(geometry, home_of(bits, geometry, hash)) >> geometry.growth;
+  const auto rest = static_cast<std::uint32_t>(
+      static_cast<std::uint64_t>(static_cast<Wide>(hash) * geometry.base_blocks) >> 32);
+  return hash_at(geometry.base_blocks, base, rest);
+}
+// A hash of this class, with its home in base `base`.
+template <class Random>
+std::uint64_t hash_of_class(int bits, const Geometry& geometry, std::uint64_t base,
+                            std::uint32_t of, Random& random) {
+  for (;;) {
+    const std::uint64_t hash =
+        hash_at(geometry.base_blocks, base, static_cast<std::uint32_t>(random()));
+    if (class_of(home_of(bits, geometry, hash).fingerprint) == of) return hash;
+  }
+}
+
+}  // namespace nestline::test
+
+#endif  // NESTLINE_TESTS_SUPPORT_LANE_RULES_H_
