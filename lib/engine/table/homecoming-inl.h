@@ -34,8 +34,10 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 // Classes looked at, and guests brought home, at a time.
 inline constexpr std::uint32_t kHomecomingSteps = 6;
 // Free slots that home needs for a guest to come: where there are fewer, the next newcomer would
-// make another leave.
-inline constexpr int kHomecomingRoom = 4;
+// make another leave. With 4 in place of 1 at 8 bits and 90 % load a third less leaves, and marks
+// are as low.
+template <class L>
+inline constexpr int kHomecomingRoom = static_cast<int>(L::kSlots / 15);
 
 // Whether a block has a mark that may fall.
 inline bool may_lower(std::uint32_t mark) { return mark - 1 < kMixed - 1; }
@@ -96,7 +98,7 @@ class Homecoming {
   // Brings the guest in this slot home, if there is room.
   bool come_home(std::uint64_t partner, std::uint32_t rank, std::uint32_t slot) {
     const std::uint64_t free = free_slots<L>(home());
-    if (std::popcount(free) < kHomecomingRoom) return false;
+    if (std::popcount(free) < kHomecomingRoom<L>) return false;
     set_mark();
     if (!hold_.add(partner)) {  // home was released meanwhile
       mark_ = home().overflow_mark();

@@ -40,6 +40,7 @@ std::string json_text(const auto& filter, std::uint64_t bytes) {
   add("file_bytes", bytes);
   add("doublings", filter.growth());
   add("max_capacity", filter.max_capacity());
+  text.append(",\"turns_over\":").append(filter.turns_over() ? "true" : "false");
   return text + "}";
 }
 

@@ -162,9 +162,9 @@ TEST_P(LanePolicies, LeaveTheSameBlocks) {
     for (const unsigned meeting : {0u, 8u}) {
       const auto steps = make_steps(load, meeting, 17 + meeting);
       if (HasFailure()) return;
-      const auto expected = play<NoLocks>(engine_for(GetParam()), steps, kEach);
+      const auto expected = play<NoLocks>(engine_for(GetParam(), Placement::guest_lanes), steps, kEach);
       for_each_target([&](std::int64_t) {
-        const Engine& engine = engine_for(GetParam());
+        const Engine& engine = engine_for(GetParam(), Placement::guest_lanes);
         const auto expect_same = [&](const std::vector<std::vector<std::uint8_t>>& left,
                                      const char* policy) {
           SCOPED_TRACE(std::string(policy) + ", load " + std::to_string(load) + ", meeting " +
