@@ -243,6 +243,58 @@ TEST_P(LaneFaults, APartnerThatIsReadAtTwoInstantsIsNoticed) {
   });
 }
 
+// An insert_unique has raised home's mark for its key, which is to be a guest. While it waits for the
+// alternate, and has released home for that, another thread's erase lowers the mark again.
+template <class L>
+struct FallingMark {
+  static inline std::vector<Block> blocks;
+  static inline std::uint64_t away = 0;
+  static inline std::atomic<int> locked{0};  // sessions of the thread that inserts
+  static inline thread_local bool inserts = false;
+  static void at_point(int point) {
+    if (!inserts || point != NESTLINE_POINT_LOCKED) return;
+    // The second session raises the mark; the third one, under home's lock, wants the alternate.
+    if (locked + 1 == 2) BlockLocks::lock(blocks[away]);
+    ++locked;
+  }
+
+  static void play() {
+    std::mt19937_64 random(2);
+    const Geometry geometry = {64, 0, Placement::guest_lanes};
+    std::uint64_t hash = 0;
+    Place home{};
+    do {
+      hash = hash_of_class(L::kBits, geometry, random() % 64, 1, random);
+      home = home_of<L>(geometry, hash);
+      away = alternate_of(geometry, home);
+    } while (away >= home.block);
+    blocks.assign(64, Block{});
+    Block& block = blocks[home.block];
+    for (std::uint32_t s = 0; s < L::kSlots; ++s) L::set(block, s, 200);
+    const BlocksView view = {blocks.data(), geometry, {}, L::kBits, bucket_table(L::kBits)};
+    const FilterOperations& filter = engine_for(L::kNumber).filter.template with<BlockLocks>();
+    locked = 0;
+    const Hooks hooks(at_point);
+    std::thread writer([&] {
+      inserts = true;
+      EXPECT_EQ(filter.insert_unique(view, hash), Outcome::stored);
+    });
+    while (locked < 3) std::this_thread::yield();
+    // It holds home and releases it, as the alternate is locked.
+    while (!BlockLocks::try_lock(block)) std::this_thread::yield();
+    EXPECT_EQ(block.overflow_mark(), 1u);
+    block.set_overflow_mark(0);  // nobody is away
+    BlockLocks::unlock(block, kHeaderVersion);
+    BlockLocks::unlock(blocks[away], 0);
+    writer.join();
+    EXPECT_TRUE(filter.contains(view, hash, nullptr));
+  }
+};
+
+TEST_P(LaneThreads, AMarkFallsWhileAnInsertWaits) {
+  visit_layout(GetParam(), [](auto layout) { FallingMark<decltype(layout)>::play(); });
+}
+
 INSTANTIATE_TEST_SUITE_P(Widths, LaneFaults, testing::Values(8, 16));
 
 }}  // namespace nestline::test
