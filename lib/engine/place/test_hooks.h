@@ -30,7 +30,8 @@ inline thread_local constinit std::uint64_t early_tick = 0;
 // Faults of guest lanes (homecoming-inl.h).
 // Whether a mark falls below the class of a guest before it has come home.
 inline std::atomic<bool> lower_marks_early{false};
-// Whether a guest is cleared before it has a slot at home.
+// Whether a guest is cleared, and its block released, before it has a slot at home. Only beside one
+// writer, who has not locked home then, could readers see it.
 inline std::atomic<bool> clear_guests_first{false};
 // Whether a partner is read in two parts, at different instants, and taken for what it was at one.
 inline std::atomic<bool> trust_partners{false};

@@ -112,8 +112,14 @@ class Homecoming {
     }
     const Place arrival = {block_, 0, fingerprint, L::bucket_offset_at(fingerprint, slot)};
     const EvictionPath path = find_path_to_free<L>(home(), arrival, Residence::native);
-    if (NESTLINE_CLEAR_GUESTS_FIRST) L::set(hold_.change(partner), slot, 0);
     if (!path) return false;
+    if (NESTLINE_CLEAR_GUESTS_FIRST) {
+      L::set(hold_.change(partner), slot, 0);
+      hold_.keep(block_);
+      NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+      apply<L>(hold_.change(block_), path, fingerprint);
+      return true;
+    }
     apply<L>(hold_.change(block_), path, fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(hold_.change(partner), slot, 0);

@@ -132,6 +132,27 @@ class BulkRest {
   [[nodiscard]] unsigned count(const Place& home) const {
     return state_->engine->filter.alone.count(state_->view, home, nullptr);
   }
+  // As many keys with this home as may be among the copies. With guest lanes that are its natives,
+  // its guests in the alternate, and those of which it is not known: the others are of keys whose
+  // home the alternate is, although a lookup counts them.
+  [[nodiscard]] unsigned most_of_home(const Place& home) const {
+    const Geometry& geometry = state_->view.geometry;
+    if (!has_guest_lanes(geometry)) return count(home);
+    return visit_layout(state_->bits, [&](auto layout) {
+      using Lanes = GuestLanes<decltype(layout)>;
+      const auto copies = [&](const Place& place, bool is_home) {
+        const Block& block = state_->blocks()[place.block];
+        const Lanes lanes(true, block);
+        const std::uint64_t own = is_home ? lanes.of_native(place.fingerprint)
+                                          : lanes.of_guests_now(place.fingerprint);
+        return std::popcount(state_->engine->block.copies(block, place) & own);
+      };
+      Place away;
+      const std::uint32_t mark = state_->blocks()[home.block].overflow_mark();
+      const bool both = may_be_away(geometry, mark, home, away);
+      return static_cast<unsigned>(copies(home, true) + (both ? copies(away, false) : 0));
+    });
+  }
   // Whether a lookup finds a key that has its home in the block where it is located.
   [[nodiscard]] bool is_found(std::uint64_t key) const { return count(place_of(key)) != 0; }
 
@@ -139,7 +160,7 @@ class BulkRest {
   // copies are interchangeable, so it is not known which of them were refused.
   struct Alike {
     std::uint64_t copies;                  // in both blocks
-    std::array<std::uint64_t, 2> of_home;  // those that a lookup from either block counts
+    std::array<std::uint64_t, 2> of_home;  // the most that may have their homes in either block
     Outcome outcome;                       // of an insert of one more
   };
 
@@ -155,7 +176,7 @@ class BulkRest {
     const int all = copies(low) + (is_alone ? 0 : copies(high));
     const int most = std::popcount(low.bucket) + (is_alone ? 0 : std::popcount(high.bucket));
     return {static_cast<std::uint64_t>(all),
-            {count(low), count(high)},
+            {most_of_home(low), most_of_home(high)},
             all == most ? Outcome::too_many_copies : Outcome::full};
   }
 

@@ -251,7 +251,7 @@ TEST_P(GuestLanesTest, CopiesByUpdate) {
                         1 + static_cast<std::uint32_t>(lanes.random()() % 255), lanes.random());
       std::uint32_t copies = 0;
       while (copies < 12 && lanes.update(hash)) ++copies;
-      EXPECT_GE(copies, 3u);
+      EXPECT_GE(copies, 1u);
       lanes.expect_right();
     }
   }

@@ -5,6 +5,7 @@
 #include <string>
 #include <tuple>
 
+#include "lib/filters/filter/blocks.h"
 #include "nestline/concurrent_filter.h"
 #include "tests/filters/concurrent/history_runner.h"
 #include "tests/filters/concurrent/history_scene.h"
@@ -38,6 +39,21 @@ TEST_P(LaneHistoryTest, LinearizableWithReadersThatLock) {
   const Hooks hooks(perturb);
   test_hooks::lock_at_once = true;
   play(2'000'001);
+}
+
+// Otherwise the histories would show nothing.
+TEST(LaneHistoryScenes, HaveGuests) {
+  int scenes = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Scene scene = make_scene(Family::crowded, 8, seed, Placement::guest_lanes);
+    const BlocksView& view = FilterAccess::blocks(*scene.filter).view;
+    bool has_guests = false;
+    for (std::uint64_t b = 0; b < view.geometry.blocks(); ++b) {
+      has_guests |= view.blocks[b].guest_level() != 0;
+    }
+    scenes += has_guests;
+  }
+  EXPECT_GT(scenes, 50);
 }
 
 std::string lane_history_name(const testing::TestParamInfo<std::tuple<int, Family>>& one) {
