@@ -58,7 +58,8 @@ std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t c
 // The lowest capacity of a filter of any kind with this geometry: it began with half of its slots.
 std::uint64_t least_capacity(int bits, const Geometry& geometry);
 // Share of absent keys that need a second block, filled by inserts to `load` at each doubling.
-double second_probe_share(int bits, double load, unsigned growth);
+// `turns_over`: of a filter that turns over and has guest lanes.
+double second_probe_share(int bits, double load, unsigned growth, bool turns_over = false);
 // The false-positive rate at a load, `second_probes` being that share, after `growth` doublings,
 // with a bound of 0.03 for blocks of keys that are away and meet theirs there. Grown filters of 1
 // to 1000 base blocks, at loads of 30 to 95 % and up to the last doubling, are within 5 % of it.
