@@ -1,6 +1,6 @@
 // What becomes of a filter that erases and inserts all day: it and a fresh one of the same load
 // take turns. Marks rise with each turnover (as many erases and inserts as there are keys), so more
-// lookups read a second block.
+// lookups read a second block; with Options::turns_over they fall again (lived_turns_over/).
 #include <benchmark/benchmark.h>
 
 #include <cstddef>
@@ -24,6 +24,12 @@ namespace {
 constexpr int kLoads[] = {80, 90, 95};
 constexpr std::size_t kBatch = 4096;
 
+Options options_for(int bits, std::size_t bytes, bool turns_over) {
+  Options options = options_of(bits, bytes);
+  options.turns_over = turns_over;
+  return options;
+}
+
 // 32 in a filter of a nearer cache, where more change little; in others a few, for the sake of
 // time.
 constexpr int turnovers_of(std::size_t bytes) { return bytes <= kMib ? 32 : 4; }
@@ -36,8 +42,9 @@ struct Lived {
   std::size_t failed = 0;
   std::mt19937_64 random{7};
 
-  explicit Lived(int load, int bits, std::size_t bytes)
-      : filter(options_of(bits, bytes)), keys(counter_keys(keys_at(load / 100.0, bits, bytes))) {
+  Lived(int load, int bits, std::size_t bytes, bool turns_over)
+      : filter(options_for(bits, bytes, turns_over)),
+        keys(counter_keys(keys_at(load / 100.0, bits, bytes))) {
     fill(filter, keys.size());
   }
   // Erases keys at random and inserts new ones, as many as there are keys, or `count`.
@@ -64,12 +71,12 @@ struct Lived {
 };
 
 // The last one is kept: benchmarks of one filter follow each other.
-Lived& lived_filter(int load, int bits, std::size_t bytes) {
-  static std::tuple<int, int, std::size_t> kept;
+Lived& lived_filter(int load, int bits, std::size_t bytes, bool turns_over) {
+  static std::tuple<int, int, std::size_t, bool> kept;
   static std::unique_ptr<Lived> lived;
-  if (lived == nullptr || kept != std::tuple(load, bits, bytes)) {
-    lived = std::make_unique<Lived>(load, bits, bytes);
-    kept = {load, bits, bytes};
+  if (lived == nullptr || kept != std::tuple(load, bits, bytes, turns_over)) {
+    lived = std::make_unique<Lived>(load, bits, bytes, turns_over);
+    kept = {load, bits, bytes, turns_over};
     for (int i = 0; i < turnovers_of(bytes); ++i) {
       lived->turn_over(Form::batch, lived->keys.size());
     }
@@ -78,9 +85,9 @@ Lived& lived_filter(int load, int bits, std::size_t bytes) {
 }
 
 void look_up(benchmark::State& state, Form form, int hit_rate, int load, int bits,
-             std::size_t bytes) {
-  const Lived& lived = lived_filter(load, bits, bytes);
-  const Lived fresh(load, bits, bytes);
+             std::size_t bytes, bool turns_over) {
+  const Lived& lived = lived_filter(load, bits, bytes, turns_over);
+  const Lived fresh(load, bits, bytes, turns_over);
   struct Turn {
     const Lived& of;
     std::vector<std::uint64_t> keys;
@@ -127,8 +134,9 @@ void look_up(benchmark::State& state, Form form, int hit_rate, int load, int bit
 }
 
 // Pairs of an erase and an insert.
-void turn_over(benchmark::State& state, Form form, int load, int bits, std::size_t bytes) {
-  Lived& lived = lived_filter(load, bits, bytes);
+void turn_over(benchmark::State& state, Form form, int load, int bits, std::size_t bytes,
+               bool turns_over) {
+  Lived& lived = lived_filter(load, bits, bytes, turns_over);
   const std::size_t pairs = bytes <= kMib ? 16 * kBatch : 64 * kBatch;
   const std::size_t before = lived.failed;
   for (auto _ : state) {
@@ -143,22 +151,26 @@ void turn_over(benchmark::State& state, Form form, int load, int bits, std::size
 }  // namespace
 
 void add_lived() {
-  for (const std::size_t bytes : sizes()) {
-    if (!is_cached(bytes)) continue;  // turnovers take minutes
-    for (const int bits : kFilterWidths) {
-      for (const int load : kLoads) {
-        const std::string end = "/turnovers:" + std::to_string(turnovers_of(bytes)) +
-                                "/load:" + std::to_string(load) + "/" + suffix(bits, bytes);
-        for (const Form form : {Form::batch, Form::single}) {
-          const std::string name = form == Form::batch ? "batch" : "single";
-          for (const int hit_rate : {0, 100}) {
-            add_timed("lived/may_contain/" + name + "/hits:" + std::to_string(hit_rate) + end,
-                      bytes <= kMib ? 200 : 10, [=](benchmark::State& state) {
-                        look_up(state, form, hit_rate, load, bits, bytes);
-                      });
+  for (const bool turns_over : {false, true}) {
+    const std::string begin = turns_over ? "lived_turns_over/" : "lived/";
+    for (const std::size_t bytes : sizes()) {
+      if (!is_cached(bytes)) continue;  // turnovers take minutes
+      for (const int bits : kFilterWidths) {
+        for (const int load : kLoads) {
+          const std::string end = "/turnovers:" + std::to_string(turnovers_of(bytes)) +
+                                  "/load:" + std::to_string(load) + "/" + suffix(bits, bytes);
+          for (const Form form : {Form::batch, Form::single}) {
+            const std::string name = form == Form::batch ? "batch" : "single";
+            for (const int hit_rate : {0, 100}) {
+              add_timed(begin + "may_contain/" + name + "/hits:" + std::to_string(hit_rate) + end,
+                        bytes <= kMib ? 200 : 10, [=](benchmark::State& state) {
+                          look_up(state, form, hit_rate, load, bits, bytes, turns_over);
+                        });
+            }
+            add_timed(begin + "turnover/" + name + end, 4, [=](benchmark::State& state) {
+              turn_over(state, form, load, bits, bytes, turns_over);
+            });
           }
-          add_timed("lived/turnover/" + name + end, 4,
-                    [=](benchmark::State& state) { turn_over(state, form, load, bits, bytes); });
         }
       }
     }
