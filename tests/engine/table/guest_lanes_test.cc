@@ -1,6 +1,6 @@
 // Filters with guest lanes against an exact model: after every few operations each slot of each
-// block must be what lane_rules.h allows, and every key is found. Keys are made to meet: copies, and
-// twins, which look the same from the other block.
+// block must be what lane_rules.h allows, and every key is found. Keys are made to meet: copies,
+// and twins, which look the same from the other block.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -198,7 +198,8 @@ TEST_P(GuestLanesTest, CopiesMixBlocks) {
       const Place home = home_of(GetParam(), lanes.geometry(), hash);
       const bool alone = alternate_of(lanes.geometry(), home) == home.block;
       const std::uint64_t twin = twin_of(GetParam(), lanes.geometry(), hash);
-      if (lanes.filter().may_contain(Hash{hash}) || lanes.filter().may_contain(Hash{twin})) continue;
+      const Filter& filter = lanes.filter();
+      if (filter.may_contain(Hash{hash}) || filter.may_contain(Hash{twin})) continue;
       std::uint32_t copies = 0;
       for (;;) {
         const std::uint64_t one = round % 3 == 2 && lanes.random()() % 2 == 0 ? twin : hash;
@@ -277,7 +278,10 @@ TEST_P(GuestLanesTest, UpdatesStoreAsManyCopies) {
     EXPECT_EQ(copies - 1, alone ? most / 2 : most) << "seed " << seed;
     lanes.expect_right();
   }
-  Filter filter({.capacity = 20'000, .bits = GetParam(), .max_capacity = 30'000, .turns_over = true});
+  Filter filter({.capacity = 20'000,
+                 .bits = GetParam(),
+                 .max_capacity = 30'000,
+                 .turns_over = true});
   for (std::uint64_t key = 0; key < 100; ++key) ASSERT_TRUE(filter.insert(key));
   for (std::uint64_t key = 0; key < 20; ++key) (void)filter.update(key, std::uint64_t{1000});
   EXPECT_EQ(filter.growth(), 0u);

@@ -1,5 +1,5 @@
-// Threads on filters with guest lanes. Writers erase and insert keys of their own, so that marks fall
-// and guests come home, beside readers that look for keys which nobody erases. Faults that are
+// Threads on filters with guest lanes. Writers erase and insert keys of their own, so that marks
+// fall and guests come home, beside readers that look for keys which nobody erases. Faults that are
 // planted in homecoming-inl.h must be noticed.
 //
 // Linked with nestline_hooked.
@@ -222,7 +222,7 @@ struct ClearedGuest {
     EXPECT_TRUE(filter().erase(view(), y));
     EXPECT_TRUE(filter().contains(view(), x, nullptr));
     EXPECT_EQ(L::get(blocks[away], first_slot(lane)), 0u);
-    EXPECT_EQ(blocks[home].overflow_mark(), 0u);
+    EXPECT_LT(blocks[home].overflow_mark(), kClass);
     return missed;
   }
 };
@@ -244,7 +244,8 @@ struct MovingGuest {
   static inline std::uint32_t to = 0;
   static inline bool armed = false;
   static void at_point(int point) {
-    if (!armed || (point != NESTLINE_POINT_HOME_READ && point != NESTLINE_POINT_BEFORE_CHECK)) return;
+    if (!armed) return;
+    if (point != NESTLINE_POINT_HOME_READ && point != NESTLINE_POINT_BEFORE_CHECK) return;
     armed = false;
     Block& block = blocks[away];
     L::set(block, to, L::get(block, from));
@@ -294,8 +295,8 @@ TEST_P(LaneFaults, APartnerThatIsReadAtTwoInstantsIsNoticed) {
   });
 }
 
-// An insert_unique has raised home's mark for its key, which is to be a guest. While it waits for the
-// alternate, and has released home for that, another thread's erase lowers the mark again.
+// An insert_unique has raised home's mark for its key, which is to be a guest. While it waits for
+// the alternate, and has released home for that, another thread's erase lowers the mark again.
 template <class L>
 struct FallingMark {
   static inline std::vector<Block> blocks;

@@ -25,7 +25,8 @@ double mean_mark(const Filter& filter) {
   return std::accumulate(marks.begin(), marks.end(), 0.0) /
          (255 * static_cast<double>(marks.size()));
 }
-// The most that the mean mark may be, as a share of 255. At 16 bits 0.0202 and 0.0904 were measured.
+// The most that the mean mark may be, as a share of 255. At 16 bits 0.0202 and 0.0904 were
+// measured.
 double most_marks(int bits, double load) {
   if (bits <= 10) return load < 0.85 ? 0.012 : 0.06;
   if (bits == 12) return load < 0.85 ? 0.02 : 0.09;

@@ -1,5 +1,5 @@
-// Filters with guest lanes that are built in bulk, merged or doubled: every key is found, each block
-// keeps the rules of lanes, and keys can be erased and inserted afterwards.
+// Filters with guest lanes that are built in bulk, merged or doubled: every key is found, each
+// block keeps the rules of lanes, and keys can be erased and inserted afterwards.
 #include <gtest/gtest.h>
 
 #include <algorithm>
