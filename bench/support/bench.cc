@@ -37,6 +37,7 @@
 //                                 random, each with an insert, as it has keys) beside a fresh one;
 //                                 second_probes: the share of lookups that read a second block
 //   lived/turnover                pairs of an erase and an insert in such a filter, alone
+//   lived_turns_over/...          the same of filters with Options::turns_over
 //
 // Other filters and sets: reference/NAME/OPERATION. `rate` is the rate of the reference, `nestline`
 // that of nestline at 8 bits beside it, `nestline_of_this` their ratio. See references.cc.

@@ -16,7 +16,7 @@ import results
 FOLDER = builds.ROOT / "build" / "bench" / "history"
 FILTER = (
     r"^(may_contain/(batch|single)/hits:(0|100)/load:95|insert/batch/from_empty|erase/batch)"
-    r"/bits:[0-9]+/bytes:(256KiB|16MiB)|^lived/.*/load:90/bits:(8|16)/bytes:256KiB"
+    r"/bits:[0-9]+/bytes:(256KiB|16MiB)|^lived(_turns_over)?/.*/load:90/bits:(8|16)/bytes:256KiB"
 )
 CONTEXT = ("date", "num_cpus", "library_build_type", "cpu", "target", "page_size", "compiler",
            "commit", "commit_date", "commit_title", "machine")

@@ -69,10 +69,11 @@ struct Options {
   /// Where the blocks come from, as memory.h requires; null: mapped_memory(). grow, merge and
   /// inserts that make the filter grow use it too.
   std::pmr::memory_resource* memory = nullptr;
-  /// Whether keys will be erased and others inserted all the time. Then lookups stay as fast, and
-  /// err as little, as on the first day, and `fpr` holds after any number of changes; an insert
-  /// into a full filter takes two to three times as long (docs/SIZING.md, "Filters that turn
-  /// over"). Files are of hash version 3, which libraries before 0.4 refuse. Without effect below
+  /// Whether keys will be erased and others inserted all the time. Without it lookups of such a
+  /// filter slow down, to half their rate in a year; with it they keep nearly all of it, and `fpr`
+  /// holds after any number of changes. In return changes take longer: an erase and an insert 1.4
+  /// times as long at a load of 0.80, 3.5 times at 0.95 (docs/SIZING.md, "Filters that turn over").
+  /// Files are of hash version 3, which libraries that do not know it refuse. Without effect below
   /// 64 blocks.
   bool turns_over = false;
   /// Options for capacity_for(bytes, fpr) keys. std::invalid_argument if there is no such filter.

@@ -17,7 +17,9 @@
 //       both its blocks. That is enough: when it finds the old key absent, that is true at that
 //       instant, and no other thread can see the new key absent from then on.
 //   W4  A displacement copies a fingerprint, then clears it. A move to the alternate, under both
-//       locks, raises home's mark first. update clears the old key before it stores the new one.
+//       locks, raises home's mark first. A guest that comes home is copied and cleared under both
+//       locks, before home's mark falls; home's lock is held from the look at its other block on
+//       (homecoming-inl.h). update clears the old key before it stores the new one.
 //   W5  Room is made before the newcomer is placed. A search finds a chain of moves on copies of
 //       the blocks, without locks. The moves are carried out from the far end, each under the locks
 //       of its two blocks, if the victim is still there and has room. Each move leaves the same

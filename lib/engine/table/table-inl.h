@@ -4,7 +4,8 @@
 // Invariants, cited by number elsewhere:
 //   I1  A stored key is in its bucket at home, or in its bucket in the alternate block and then its
 //       eviction rank is below home's mark.
-//   I2  A mark never falls, except when everything is cleared.
+//   I2  A mark never falls, except when everything is cleared, in an expiring filter (aging.h) and
+//       with guest lanes (homecoming-inl.h).
 //   I3  A fingerprint on the move is readable in at least one place at every instant.
 //   I4  An insert that fails leaves every byte as it was. (Beside other threads it may have moved
 //       other fingerprints before it was overtaken.)

@@ -174,7 +174,7 @@ class BulkBlock {
     std::copy_n(placement_.newcomer, kMaxBulkPlaced, all.begin() + kMaxBulkPlaced);
     const Which departed = let_leave(
         all.data(), {first_bits(kernels_.slots) & ~slots_.free, first_bits(placement_.count)},
-        kernels_.slots - free + placement_.count, placement_.count - free, kMaxRank);
+        kernels_.slots - free + placement_.count, placement_.count - free, max_rank());
     slots_.release(departed[0]);
     for (std::uint64_t bits = departed[1]; bits != 0;) {
       const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
@@ -200,10 +200,11 @@ class BulkBlock {
     const std::size_t keys = wanted > 3 ? wanted : 2 * wanted + 2;
     return static_cast<std::uint32_t>(keys * kEvictionRanks / count + 1);
   }
-  static constexpr std::uint32_t kMaxRank = kEvictionRanks - 1;
+  // The highest rank that may leave. With guest lanes no mark becomes that of a mixed block.
+  [[nodiscard]] std::uint32_t max_rank() const { return kEvictionRanks - (has_lanes() ? 2 : 1); }
   // The highest rank that may leave for an arrival.
   [[nodiscard]] std::uint32_t last_rank() const {
-    return std::min(mark_ + max_mark_increase_, kEvictionRanks) - 1;
+    return std::min(mark_ + max_mark_increase_ - 1, max_rank());
   }
 
   // Evicts up to `wanted` of these keys and returns which: those of the lowest ranks, at most
@@ -253,7 +254,7 @@ class BulkBlock {
   void make_room_for_own(Resident key, std::uint64_t bucket) {
     bool done = false;
     slots_.resident[kernels_.slots] = key;
-    by_rank(slots_.resident, kernels_.slots + 1, kWindow, kMaxRank, [&](std::size_t i) {
+    by_rank(slots_.resident, kernels_.slots + 1, kWindow, max_rank(), [&](std::size_t i) {
       std::uint64_t alternate = 0;
       if (i != kernels_.slots) return done = replace(i, key, bucket);
       if (!has_roomy_alternate(key, alternate)) return false;

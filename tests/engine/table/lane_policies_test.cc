@@ -1,7 +1,6 @@
 // Filters with guest lanes leave the same slots, marks and guest levels on every target and under
 // every lock policy, and no block stays locked.
 #include <gtest/gtest.h>
-#include <hwy/targets.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -145,10 +144,9 @@ class LanePolicies : public testing::TestWithParam<int> {
       }
       if (i % each == each - 1) left.push_back(kept_bytes(blocks));
     }
-    EXPECT_EQ(visit_layout(GetParam(),
-                           [&](auto layout) {
-                             return broken_lane_rule<decltype(layout)>(view, stored_);
-                           }),
+    EXPECT_EQ(visit_layout(
+                  GetParam(),
+                  [&](auto layout) { return broken_lane_rule<decltype(layout)>(view, stored_); }),
               "");
     return left;
   }
@@ -162,7 +160,8 @@ TEST_P(LanePolicies, LeaveTheSameBlocks) {
     for (const unsigned meeting : {0u, 8u}) {
       const auto steps = make_steps(load, meeting, 17 + meeting);
       if (HasFailure()) return;
-      const auto expected = play<NoLocks>(engine_for(GetParam(), Placement::guest_lanes), steps, kEach);
+      const auto expected =
+          play<NoLocks>(engine_for(GetParam(), Placement::guest_lanes), steps, kEach);
       for_each_target([&](std::int64_t) {
         const Engine& engine = engine_for(GetParam(), Placement::guest_lanes);
         const auto expect_same = [&](const std::vector<std::vector<std::uint8_t>>& left,
