@@ -46,9 +46,10 @@ struct FirstSteps {
       const std::uint32_t slot = lane * L::kSlotsPerSegment + index;
       const std::uint32_t fingerprint = L::get(block, slot);
       from[lane] = slot;
-      to[lane] = slots == 0 ? 0
-                            : L::bucket_with(fingerprint, lane, index) &
-                                  lanes.of_resident(fingerprint, slot);
+      // A free slot of the bucket moves nobody.
+      to[lane] = slots == 0 || fingerprint == 0 ? 0
+                                                : L::bucket_with(fingerprint, lane, index) &
+                                                      lanes.of_resident(fingerprint, slot);
       all |= to[lane];
     }
   }

@@ -31,7 +31,7 @@ struct Crowd {
   double load = 0.9;
   int rounds = 3;         // in which all that was written is checked
   int operations = 3000;  // of each writer in a round
-  unsigned meeting = 0;  // percent of a writer's keys that are copies or twins of its own
+  unsigned meeting = 0;   // percent of a writer's keys that are copies or twins of its own
   int writers = 2;
 };
 
@@ -189,7 +189,7 @@ struct ClearedGuest {
     return {blocks.data(), {64, 0, Placement::guest_lanes}, {}, L::kBits, bucket_table(L::kBits)};
   }
   static const FilterOperations& filter() {
-    return engine_for(L::kNumber).filter.template with<OneWriter>();
+    return engine_for(L::kNumber, Placement::guest_lanes).filter.template with<OneWriter>();
   }
   static void at_point(int point) {
     // It would wait for blocks that are locked.
@@ -271,7 +271,8 @@ struct MovingGuest {
     blocks[home.block].set_overflow_mark(kClass);
     L::set(blocks[away], from, home.fingerprint);
     const BlocksView view = {blocks.data(), geometry, {}, L::kBits, bucket_table(L::kBits)};
-    const FilterOperations& filter = engine_for(L::kNumber).filter.template with<BlockLocks>();
+    const FilterOperations& filter =
+        engine_for(L::kNumber, Placement::guest_lanes).filter.template with<BlockLocks>();
     EXPECT_TRUE(filter.contains(view, x, nullptr));
     const std::uint64_t y = hash_of_class(L::kBits, geometry, home.block, 200, random);
     EXPECT_EQ(filter.insert(view, y), Outcome::stored);
@@ -324,7 +325,8 @@ struct FallingMark {
     Block& block = blocks[home.block];
     for (std::uint32_t s = 0; s < L::kSlots; ++s) L::set(block, s, 200);
     const BlocksView view = {blocks.data(), geometry, {}, L::kBits, bucket_table(L::kBits)};
-    const FilterOperations& filter = engine_for(L::kNumber).filter.template with<BlockLocks>();
+    const FilterOperations& filter =
+        engine_for(L::kNumber, Placement::guest_lanes).filter.template with<BlockLocks>();
     locked = 0;
     const Hooks hooks(at_point);
     std::thread writer([&] {
