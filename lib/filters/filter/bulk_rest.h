@@ -139,12 +139,12 @@ class BulkRest {
     const Geometry& geometry = state_->view.geometry;
     if (!has_guest_lanes(geometry)) return count(home);
     return visit_layout(state_->bits, [&](auto layout) {
-      using Lanes = GuestLanes<decltype(layout)>;
+      using Lanes = GuestLanes<Laned<decltype(layout)> >;
       const auto copies = [&](const Place& place, bool is_home) {
         const Block& block = state_->blocks()[place.block];
         const Lanes lanes(true, block);
-        const std::uint64_t own = is_home ? lanes.of_native(place.fingerprint)
-                                          : lanes.of_guests_now(place.fingerprint);
+        const std::uint64_t own =
+            is_home ? lanes.of_native(place.fingerprint) : lanes.of_guests_now(place.fingerprint);
         return std::popcount(state_->engine->block.copies(block, place) & own);
       };
       Place away;
