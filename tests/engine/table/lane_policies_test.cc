@@ -156,8 +156,8 @@ class LanePolicies : public testing::TestWithParam<int> {
 
 TEST_P(LanePolicies, LeaveTheSameBlocks) {
   constexpr std::size_t kEach = 100;
-  for (const double load : {0.8, 0.93, 1.0}) {
-    for (const unsigned meeting : {0u, 8u}) {
+  for (const double load : {0.9, 1.0}) {
+    for (const unsigned meeting : {load < 1 ? 0u : 8u}) {
       const auto steps = make_steps(load, meeting, 17 + meeting);
       if (HasFailure()) return;
       const auto expected =
