@@ -222,7 +222,8 @@ bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Resi
 // Lowers a held block's guest level to what its guests need.
 template <class L, class BlockLock>
 void lower_guest_level(BlockLock& hold, std::uint64_t number) {
-  const Block& block = hold.at(number);
+  BlockCopy copy;
+  const Block& block = readable_block(hold.at(number), copy);
   const GuestLanes<L> lanes(true, block);
   if (lanes.highest() == 0) return;
   std::uint64_t of_lane[L::kChoices];
