@@ -46,7 +46,7 @@ Result update(const BlocksView& view, std::uint64_t old_hash, std::uint64_t new_
 template <class L, class Locks>
 bool erase(const BlocksView& view, std::uint64_t hash) noexcept {
   const Place place = home_of_key<L>(view.geometry, hash);
-  bool may_lower_mark = false;
+  [[maybe_unused]] bool erased = false;
   {
     typename Locks::BlockLock hold(view.blocks, place.block);
     const Block& home = hold.at(place.block);
@@ -55,18 +55,16 @@ bool erase(const BlocksView& view, std::uint64_t hash) noexcept {
       copies &= GuestLanes<L>(true, home).of_native(place.fingerprint);
       // In a mixed block it depends on the alternate which one is cleared.
       if (HWY_UNLIKELY(home.overflow_mark() == kMixed)) copies = 0;
-      may_lower_mark = copies != 0 && may_lower(home.overflow_mark());
     }
     if (HWY_LIKELY(copies != 0)) {
       L::set(hold.change(place.block), first_slot(copies), 0);
-      if (!may_lower_mark) return true;
+      if constexpr (!L::kHasGuestLanes) return true;
+      erased = true;
     }
   }
-  if constexpr (L::kHasGuestLanes) {
-    if (may_lower_mark) {
-      let_guests_come_home<L, Locks>(view, place.block);
-      return true;
-    }
+  if (erased) {
+    lower_mark<L, Locks>(view, place.block);
+    return true;
   }
   return erase_further<L, Locks>(view, place.block, place.bucket, place.fingerprint,
                                  place.bucket_offset, {});
@@ -87,9 +85,9 @@ constexpr FilterOperations filter_operations() {
 
 template <class L>
 inline constexpr BuildKernels kBuild = {
-    L::kSlots,     L::kMaxCopies,       locate_pairs<L>, complete<L>,        at_most,
-    place_keys<L>, place_pairs<L>,      place_bulk<L>,   place_by_search<L>, unpack<L>,
-    pack<L>,       is_in_guest_lane<L>, raise_level<L>};
+    L::kSlots,     L::kMaxCopies,       locate_pairs<L>,     complete<L>,        at_most,
+    place_keys<L>, place_pairs<L>,      place_bulk<L>,       place_by_search<L>, unpack<L>,
+    pack<L>,       is_in_guest_lane<L>, raise_guest_level<L>};
 
 template <class L>
 constexpr Engine filter_engine() {

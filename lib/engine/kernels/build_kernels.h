@@ -80,8 +80,7 @@ struct BuildKernels {
   // The same for any number of keys, each a pair with a block's number above, of which only the
   // bits of `mask` count. Reads whole vectors.
   std::size_t (*place_pairs)(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
-                             Residence as, Block* blocks, std::uint64_t* free,
-                             std::uint32_t* deferred) noexcept;
+                             Block* blocks, std::uint64_t* free, std::uint32_t* deferred) noexcept;
   // Gives each newcomer a slot of its bucket, by paths where necessary; reports those without a
   // path.
   void (*place_bulk)(BulkPlacement& block) noexcept;
@@ -91,13 +90,13 @@ struct BuildKernels {
                           std::uint64_t goals) noexcept;
   // From and to the form in which blocks are stored. `pack` overwrites the header. With guest
   // lanes, buckets are what their residents may move to.
-  void (*unpack)(const Block& block, bool has_guest_lanes, UnpackedBlock& unpacked) noexcept;
+  void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t header, Block& block) noexcept;
   // Whether a resident is in the guest lane of its class.
   bool (*is_in_guest_lane)(Resident resident, std::size_t slot) noexcept;
   // Raises the guest level of a block; false if natives cannot leave their guest lanes. Then it is
   // as before, but natives may have other slots.
-  bool (*raise_level)(Block& block, std::uint32_t level) noexcept;
+  bool (*raise_guest_level)(Block& block, std::uint32_t level) noexcept;
 };
 
 }}  // namespace nestline

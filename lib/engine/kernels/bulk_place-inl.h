@@ -266,9 +266,9 @@ HWY_INLINE std::uint64_t sharing(const std::uint64_t* buckets, std::uint64_t slo
 // nothing, having no branches.
 template <class L>
 HWY_INLINE bool place_one(Block& block, std::uint64_t& free, std::uint64_t bucket,
-                          std::uint32_t fingerprint, Residence as) {
+                          std::uint32_t fingerprint) {
   std::uint64_t open = free & bucket;
-  if (L::kHasGuestLanes && as == Residence::native) {
+  if constexpr (L::kHasGuestLanes) {
     const std::uint64_t preferred = open & GuestLanes<L>::outside(fingerprint);
     open = preferred != 0 ? preferred : open;
   }
@@ -284,32 +284,29 @@ std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_
                        std::uint64_t* deferred) noexcept {
   Group group;
   locate<L>(view, keys, count, input, group);
-  constexpr Residence as = L::kHasGuestLanes ? Residence::native : Residence::anywhere;
   std::size_t n = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t number = group.number(view, i);
-    const std::uint32_t fingerprint = group.fingerprint(i);
     deferred[n] = located(number, group.pair[i]);
-    n += !place_one<L>(blocks[number], free[number], group.bucket[i], fingerprint, as);
+    n += !place_one<L>(blocks[number], free[number], group.bucket[i], group.fingerprint(i));
   }
   return n;
 }
 
 template <class L>
 std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint32_t mask,
-                        Residence as, Block* blocks, std::uint64_t* free,
-                        std::uint32_t* deferred) noexcept {
+                        Block* blocks, std::uint64_t* free, std::uint32_t* deferred) noexcept {
   std::size_t n = 0;
   Resident ignored[kGroup];
   std::uint64_t bucket[kGroup];
   for (std::size_t first = 0; first < count; first += kGroup) {
     const std::size_t end = std::min(kGroup, count - first);
-    complete<L>(keys + first, end, as, ignored, bucket);
+    complete<L>(keys + first, end, Residence::native, ignored, bucket);
     for (std::size_t i = 0; i < end; ++i) {
       const std::uint32_t key = keys[first + i];
       const std::uint32_t number = key >> 20 & mask;
       deferred[n] = key;
-      n += !place_one<L>(blocks[number], free[number], bucket[i], key & 0xffff, as);
+      n += !place_one<L>(blocks[number], free[number], bucket[i], key & 0xffff);
     }
   }
   return n;
@@ -423,11 +420,11 @@ void place_bulk(BulkPlacement& placement) noexcept {
 }
 
 template <class L>
-void unpack(const Block& block, bool has_guest_lanes, UnpackedBlock& unpacked) noexcept {
+void unpack(const Block& block, UnpackedBlock& unpacked) noexcept {
   alignas(64) std::uint32_t pairs[64];
   find_pairs<L>(block, pairs);
   complete<L>(pairs, L::kSlots, Residence::anywhere, unpacked.resident, unpacked.bucket);
-  const std::uint32_t highest = GuestLanes<L>(has_guest_lanes, block).highest();
+  const std::uint32_t highest = GuestLanes<L>(true, block).highest();
   if (L::kHasGuestLanes && highest != 0) {
     std::uint64_t of_lane[L::kChoices];
     std::uint64_t guests = classes_of_lanes<L>(block, highest, of_lane);
@@ -445,11 +442,6 @@ void unpack(const Block& block, bool has_guest_lanes, UnpackedBlock& unpacked) n
 template <class L>
 bool is_in_guest_lane(Resident resident, std::size_t slot) noexcept {
   return GuestLanes<L>::is_in_lane(fingerprint_of(resident), static_cast<std::uint32_t>(slot));
-}
-
-template <class L>
-bool raise_level(Block& block, std::uint32_t level) noexcept {
-  return raise_guest_level<L>(block, level);
 }
 
 template <class L>

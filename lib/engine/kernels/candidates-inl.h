@@ -20,7 +20,6 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 template <class L>
 struct AlternateSurvey {
   EvictionCandidates& candidates;
-  const EvictionOrder& order;
   std::uint64_t away = 0;
   std::uint64_t with_room = 0;
   std::uint64_t marked = 0;
@@ -42,9 +41,9 @@ struct AlternateSurvey {
   HWY_INLINE void find_bucket(const EvictionContext& from, std::uint32_t slot) {
     Place& target = candidates.target[slot];
     target.bucket = bucket_of<L>(target.fingerprint, target.bucket_offset);
-    if (L::kHasGuestLanes && order.has_guest_lanes) {
+    if (L::kHasGuestLanes && from.order.has_guest_lanes) {
       const GuestLanes<L> lanes(true, from.blocks[target.block]);
-      const Residence as = order.residence_after(slot);
+      const Residence as = from.order.residence_after(slot);
       target.bucket &= lanes.of(target.fingerprint, as);
       if (lanes.are_too_low(target.fingerprint, as)) return;  // so it does not fit as it is
     }
@@ -75,7 +74,7 @@ HWY_INLINE bool anyone_moves_into(const Block& shared, bool has_guest_lanes, std
 template <class L>
 void find_candidates(const EvictionContext& from, std::uint64_t slots,
                      EvictionCandidates& candidates) noexcept {
-  AlternateSurvey<L> survey{candidates, from.order};
+  AlternateSurvey<L> survey{candidates};
   for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
     const std::uint32_t slot = first_slot(rest);
     const std::uint32_t fingerprint = L::get(from.block, slot);

@@ -189,7 +189,7 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
 // Makes the guest level cover a class, with all its natives out of their guest lanes. False: one
 // has no other slot; then others may have moved.
 template <class L>
-bool raise_guest_level(Block& block, std::uint32_t level) {
+bool raise_guest_level(Block& block, std::uint32_t level) noexcept {
   const std::uint32_t old = block.guest_level();
   std::uint64_t between = of_ranks<L>(block, old * kLevelClasses, level * kLevelClasses);
   block.set_guest_level(level);
@@ -214,7 +214,7 @@ bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Resi
   if constexpr (L::kHasGuestLanes) {
     const GuestLanes<L> lanes(as != Residence::anywhere, hold.at(block));
     if (lanes.are_too_low(fingerprint, as)) {
-      return raise_guest_level<L>(hold.change(block), lanes.level_of(fingerprint));
+      return raise_guest_level<L>(hold.change(block), guest_level_for(fingerprint));
     }
   }
   return true;
@@ -230,7 +230,7 @@ void lower_guest_level(BlockLock& hold, std::uint64_t number) {
   std::uint64_t guests = classes_of_lanes<L>(block, lanes.highest(), of_lane);
   std::uint32_t level = 0;
   for (; guests != 0; guests &= guests - 1) {
-    level = std::max(level, lanes.level_of(L::get(block, first_slot(guests))));
+    level = std::max(level, guest_level_for(L::get(block, first_slot(guests))));
   }
   if (level < block.guest_level()) hold.change(number).set_guest_level(level);
 }

@@ -67,6 +67,10 @@ constexpr std::uint32_t hash_version(Placement placement) {
 inline bool has_guest_lanes(const Geometry& geometry) {
   return geometry.placement == Placement::guest_lanes;
 }
+// As what a native comes to a block of such a filter.
+inline Residence native_of(const Geometry& geometry) {
+  return has_guest_lanes(geometry) ? Residence::native : Residence::anywhere;
+}
 
 // The same fingerprint in its other block.
 inline Place moved(const Geometry& geometry, Place place) {

@@ -40,6 +40,11 @@ inline constexpr std::uint32_t kMixed = kEvictionRanks;  // a mark
 enum class Residence : std::uint8_t { anywhere, native, guest };
 
 constexpr std::uint32_t class_of(std::uint32_t fingerprint) { return fingerprint & 0xff; }
+// The guest level that a block needs for a guest; 0 for classes of which none is known.
+constexpr std::uint32_t guest_level_for(std::uint32_t fingerprint) {
+  const std::uint32_t of = class_of(fingerprint);
+  return of > kGuestClasses ? 0 : (of + kLevelClasses - 1) / kLevelClasses;
+}
 
 // The first slot of the guest lane of a class; behind the last slot if it has none.
 template <class L>
@@ -106,9 +111,6 @@ class GuestLanes {
   [[nodiscard]] NESTLINE_HERE bool are_too_low(std::uint32_t fingerprint, Residence as) const {
     const std::uint32_t of = class_of(fingerprint);
     return as == Residence::guest && apply_ && of > highest_ && of <= kGuestClasses;
-  }
-  static constexpr std::uint32_t level_of(std::uint32_t fingerprint) {
-    return (class_of(fingerprint) + kLevelClasses - 1) / kLevelClasses;
   }
   // Whether the resident of a slot is known to be a guest.
   [[nodiscard]] NESTLINE_HERE bool is_guest(std::uint32_t fingerprint, std::uint32_t slot) const {

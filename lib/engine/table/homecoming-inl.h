@@ -70,10 +70,7 @@ class Homecoming {
       typename Locks::OptimisticRead read(view_.blocks, &hold_);
       const Block& other = read.at(partner);
       const GuestLanes<L> lanes(true, other);
-      // Above the level it has no guests of the class, unless they are not known.
-      const bool has_none = lanes.apply() && rank >= lanes.highest() && rank < kGuestClasses;
-      std::uint64_t guests =
-          has_none ? 0 : of_ranks<L>(other, rank, rank + 1) & lanes.of_guest(rank + 1);
+      std::uint64_t guests = of_ranks<L>(other, rank, rank + 1) & lanes.of_guests_now(rank + 1);
       if (NESTLINE_TRUST_PARTNERS) {
         NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
         typename Locks::OptimisticRead later(view_.blocks, &hold_);
@@ -133,10 +130,16 @@ class Homecoming {
   std::uint32_t mark_ = 0;
 };
 
-// For a block whose mark may fall, of a filter with guest lanes.
 template <class L, class Locks>
 HWY_NOINLINE void let_guests_come_home(const BlocksView& view, std::uint64_t block) {
   Homecoming<L, Locks>(view, block).run();
+}
+// Lets guests of a block come home, and its mark fall, where a slot has become free.
+template <class L, class Locks>
+HWY_INLINE void lower_mark(const BlocksView& view, std::uint64_t block) {
+  if constexpr (L::kHasGuestLanes) {
+    if (may_lower(view.blocks[block].overflow_mark())) let_guests_come_home<L, Locks>(view, block);
+  }
 }
 
 }}}  // namespace nestline::HWY_NAMESPACE

@@ -195,20 +195,14 @@ class Table {
   HWY_NOINLINE bool erase(const Place& home, Value value = {}) {
     const bool done =
         change_copy(home, value, [](Block& block, std::uint32_t slot) { L::set(block, slot, 0); });
-    if (done) lower_mark(home.block);
+    if (done) lower_mark<L, Locks>(view_, home.block);
     return done;
-  }
-  // Lets guests of a block come home, and its mark fall, where a slot has become free.
-  HWY_INLINE void lower_mark(std::uint64_t block) {
-    if (has_lanes() && may_lower(view_.blocks[block].overflow_mark())) {
-      let_guests_come_home<L, Locks>(view_, block);
-    }
   }
 
   // The same; `hint`: slots of home's bucket that lately held copies.
   HWY_INLINE bool erase_near(const Place& home, std::uint64_t hint) {
     if (hint != 0 && erase_in(home, first_slot(hint))) [[likely]] {
-      lower_mark(home.block);
+      lower_mark<L, Locks>(view_, home.block);
       return true;
     }
     return erase(home);

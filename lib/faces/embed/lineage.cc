@@ -88,8 +88,7 @@ bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
   const auto block = [&](std::uint64_t number) -> const Block& {
     return state.view.blocks[number];
   };
-  const Residence as =
-      has_guest_lanes(state.view.geometry) ? Residence::native : Residence::anywhere;
+  const Residence as = native_of(state.view.geometry);
   if (state.engine->block.find_path_to_free(block(home.block), home, as)) return false;
   return count_copies(state.engine->block, state.view.geometry, home, false, block) >=
          most_copies(state.bits) / 2 - 1;

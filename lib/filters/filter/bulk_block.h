@@ -73,8 +73,8 @@ class BulkBlock {
   // no slot, another key leaves, or the key itself. `free` becomes the block's free slots.
   void place_own(std::span<std::uint32_t> deferred, Block& block, std::uint64_t& free) {
     if (deferred.size() > kMaxBulkPlaced) deferred = thin_out(deferred);
-    unpack(block);
-    receive(deferred, as(Residence::native));
+    kernels_.unpack(block, slots_);
+    receive(deferred, Residence::native);
     let_own_leave();
     kernels_.place_bulk(placement_);
     for_each_unplaced([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
@@ -93,7 +93,7 @@ class BulkBlock {
     max_mark_increase_ = max_mark_increase;
     const std::size_t taken =
         has_lanes() ? admit(arrivals, block) : std::min(arrivals.size(), kMaxBulkPlaced);
-    unpack(block);
+    kernels_.unpack(block, slots_);
     for (const std::uint32_t pair : arrivals.subspan(taken)) {
       if (has_lanes()) {
         return_home(pair);
@@ -101,7 +101,7 @@ class BulkBlock {
         to_remainder(pair);
       }
     }
-    receive(arrivals.first(taken), as(Residence::guest));
+    receive(arrivals.first(taken), Residence::guest);
     const auto free = static_cast<std::size_t>(std::popcount(slots_.free));
     bool others_leave = true;
     if (taken > free) {
@@ -125,10 +125,6 @@ class BulkBlock {
   }
 
   [[nodiscard]] bool has_lanes() const { return has_guest_lanes(geometry_); }
-  [[nodiscard]] Residence as(Residence residence) const {
-    return has_lanes() ? residence : Residence::anywhere;
-  }
-  void unpack(const Block& block) { kernels_.unpack(block, has_lanes(), slots_); }
   // Guests do not leave: they would have to go home.
   [[nodiscard]] bool may_leave(Resident resident, std::size_t slot) const {
     return !has_lanes() || class_of(resident) > level_ * kLevelClasses ||
@@ -137,17 +133,13 @@ class BulkBlock {
   // Raises the block's guest level for the arrivals, as far as that is possible, and puts those
   // that it covers, at most kMaxBulkPlaced, first. Returns how many they are.
   std::size_t admit(std::span<std::uint32_t> arrivals, Block& block) {
-    const auto level_of = [](std::uint32_t pair) {
-      return class_of(pair) > kGuestClasses ? 0
-                                            : (class_of(pair) + kLevelClasses - 1) / kLevelClasses;
-    };
     std::uint32_t wanted = 0;
-    for (const std::uint32_t pair : arrivals) wanted = std::max(wanted, level_of(pair));
-    while (wanted > block.guest_level() && !kernels_.raise_level(block, wanted)) --wanted;
+    for (const std::uint32_t pair : arrivals) wanted = std::max(wanted, guest_level_for(pair));
+    while (wanted > block.guest_level() && !kernels_.raise_guest_level(block, wanted)) --wanted;
     level_ = block.guest_level();
     const auto end =
         std::stable_partition(arrivals.begin(), arrivals.end(),
-                              [&](std::uint32_t pair) { return level_of(pair) <= level_; });
+                              [&](std::uint32_t pair) { return guest_level_for(pair) <= level_; });
     return std::min(static_cast<std::size_t>(end - arrivals.begin()), kMaxBulkPlaced);
   }
   [[nodiscard]] std::uint32_t header() const { return Block::header_of(mark_, level_); }

@@ -155,21 +155,12 @@ class BulkBuild {
         for_each_located(kernels_, view_, keys_.subspan(first + i * chunk, sizes[i]), state_->seed,
                          [&](std::span<const std::uint64_t> piece) { sorted.add(piece); });
       });
-      for_each_range([&](std::size_t range, BuildScratch&) {
-        place(range, Residence::native, deferred_[range]);
-      });
+      for_each_range([&](std::size_t range, BuildScratch&) { place(range, deferred_[range]); });
     }
   }
 
   // Gives free slots to the sorted keys of a range, and adds those that are deferred to a list.
-  void place(std::size_t range, Residence as, KeyList<std::uint32_t>& to) {
-    if (!has_guest_lanes(view_.geometry)) as = Residence::anywhere;
-    if (as == Residence::guest) {  // which the block has to admit first
-      sort_.for_each_page(range, [&](std::span<const std::uint32_t> keys) {
-        for (const std::uint32_t key : keys) to.push(key);
-      });
-      return;
-    }
+  void place(std::size_t range, KeyList<std::uint32_t>& to) {
     std::array<std::uint32_t, BlockSort::kPageKeys> deferred;
     const std::uint64_t first = first_block(range);
     // Stores to blocks that are far away would fill the processor's queue.
@@ -177,7 +168,7 @@ class BulkBuild {
       prefetch_block(state_->blocks()[i]);
     sort_.for_each_page(range, [&](std::span<const std::uint32_t> keys) {
       const std::size_t count =
-          kernels_.place_pairs(keys.data(), keys.size(), sort_.block_in_range().mask, as,
+          kernels_.place_pairs(keys.data(), keys.size(), sort_.block_in_range().mask,
                                state_->blocks() + first, free_ + first, deferred.data());
       for (std::size_t n = 0; n < count; ++n) to.push(deferred[n]);
     });
@@ -286,7 +277,13 @@ class BulkBuild {
   // Adds arrivals to the blocks of a range.
   void add(std::size_t range, std::uint32_t max_mark_increase, BuildScratch& scratch) {
     scratch.deferred.clear();
-    place(range, Residence::guest, scratch.deferred);
+    if (has_guest_lanes(view_.geometry)) {  // blocks have to admit guests first
+      sort_.for_each_page(range, [&](std::span<const std::uint32_t> keys) {
+        for (const std::uint32_t key : keys) scratch.deferred.push(key);
+      });
+    } else {
+      place(range, scratch.deferred);
+    }
     by_block(scratch.deferred, range, scratch, [&](std::uint64_t number, auto keys) {
       block(number, range, scratch)
           .add(keys, max_mark_increase, state_->blocks()[number], free_[number]);

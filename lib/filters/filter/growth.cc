@@ -86,8 +86,6 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
   return visit_layout(made.bits, [&](auto layout) {
     using L = decltype(layout);
     const FilterOperations& table = made.engine->filter.alone;
-    const Residence as =
-        has_guest_lanes(made.view.geometry) ? Residence::native : Residence::anywhere;
     const std::size_t all = from.size() * L::kSlots;
     for (std::size_t i = 0; i < all; ++i) {
       const std::size_t block = order == Order::by_block ? i / L::kSlots : i % from.size();
@@ -104,7 +102,8 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
         return order == Order::by_slot && table.count(made.view, place, nullptr) + 1 >= crowd;
       };
       const auto has_way = [&](const Place& to) {
-        return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to, as)};
+        return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to,
+                                                         native_of(made.view.geometry))};
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));

@@ -58,7 +58,7 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
       for (std::uint32_t& pair : pairs) pair = random_pair<L>(random);
       // Copies, so that some blocks have too many for a few slots.
       if (round % 3 == 0) std::fill_n(pairs.begin(), std::min<std::size_t>(count, 7), pairs[0]);
-      kernels.unpack(Block{}, false, block);
+      kernels.unpack(Block{}, block);
       std::vector<Resident> newcomers;
       std::vector<Resident> held;
       std::vector<Resident> missing;
@@ -159,8 +159,8 @@ TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
                                            in_order.free.data(), deferred.data());
         in_order.deferred.insert(in_order.deferred.end(), deferred.begin(),
                                  deferred.begin() + static_cast<std::ptrdiff_t>(n));
-        n = kernels.place_pairs(pairs.data(), count, kBlocks - 1, Residence::anywhere,
-                                by_pairs.blocks.data(), by_pairs.free.data(), late_pairs.data());
+        n = kernels.place_pairs(pairs.data(), count, kBlocks - 1, by_pairs.blocks.data(),
+                                by_pairs.free.data(), late_pairs.data());
         for (std::size_t i = 0; i < n; ++i) by_pairs.deferred.push_back(late_pairs[i] & 0x0fffffff);
       }
       EXPECT_GT(expected.deferred.size(), kBlocks);

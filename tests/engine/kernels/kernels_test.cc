@@ -556,7 +556,7 @@ TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
     const BuildKernels& kernels = *engine.build;
     for (const Block& block : sample_blocks<L>()) {
       UnpackedBlock unpacked;
-      kernels.unpack(block, false, unpacked);
+      kernels.unpack(block, unpacked);
       EXPECT_EQ(unpacked.free, slots_where<L>(block, [](std::uint32_t f) { return f == 0; }));
       Block expected{};
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
