@@ -83,8 +83,9 @@ std::string broken_lane_rule(const BlocksView& view, const std::vector<std::uint
       const std::uint32_t of = fingerprint & 0xff;
       const bool known = !mixed && of <= kGuestClasses;
       const bool guest = of <= highest && s / L::kSlotsPerSegment == of % 4;
-      add({b, 0, fingerprint, L::bucket_offset_at(fingerprint, s)},
-          !known ? kUnknown : guest ? kGuest : kNative);
+      add({b, 0, fingerprint, L::bucket_offset_at(fingerprint, s)}, !known  ? kUnknown
+                                                                    : guest ? kGuest
+                                                                            : kNative);
     }
   }
   std::sort(all.begin(), all.end());
@@ -126,9 +127,8 @@ std::string broken_lane_rule(const BlocksView& view, const std::vector<std::uint
 inline std::string broken_lane_rule(const Filter& filter,
                                     const std::vector<std::uint64_t>& stored) {
   const BlocksView& view = FilterAccess::blocks(filter).view;
-  return visit_layout(filter.bits(), [&](auto layout) {
-    return broken_lane_rule<decltype(layout)>(view, stored);
-  });
+  return visit_layout(
+      filter.bits(), [&](auto layout) { return broken_lane_rule<decltype(layout)>(view, stored); });
 }
 
 // The rules hold, and every key is found and counted.

@@ -278,10 +278,8 @@ TEST_P(GuestLanesTest, UpdatesStoreAsManyCopies) {
     EXPECT_EQ(copies - 1, alone ? most / 2 : most) << "seed " << seed;
     lanes.expect_right();
   }
-  Filter filter({.capacity = 20'000,
-                 .bits = GetParam(),
-                 .max_capacity = 30'000,
-                 .turns_over = true});
+  Filter filter(
+      {.capacity = 20'000, .bits = GetParam(), .max_capacity = 30'000, .turns_over = true});
   for (std::uint64_t key = 0; key < 100; ++key) ASSERT_TRUE(filter.insert(key));
   for (std::uint64_t key = 0; key < 20; ++key) (void)filter.update(key, std::uint64_t{1000});
   EXPECT_EQ(filter.growth(), 0u);
@@ -331,8 +329,7 @@ TEST_P(GuestLanesTest, NativesAboveTheLevelAreNoGuests) {
     for (std::uint32_t i = 0; i < most_copies(GetParam()) && lanes.mixed() == 0; ++i) {
       lanes.insert(other);
     }
-    const std::uint64_t x =
-        hash_of_class(GetParam(), lanes.geometry(), base, of, lanes.random());
+    const std::uint64_t x = hash_of_class(GetParam(), lanes.geometry(), base, of, lanes.random());
     const std::uint64_t y = twin_of(GetParam(), lanes.geometry(), x);
     lanes.insert(x);
     for (std::uint32_t i = 0; i < most_copies(GetParam()) / 2; ++i) {

@@ -71,7 +71,7 @@ def test_options(kind):
     turning = kind(10_000, turns_over=True)
     assert turning.turns_over and not filter.turns_over and not kind(10, turns_over=True).turns_over
     assert turning.insert(np.arange(10_000)).all() and turning.erase(np.arange(5000)).all()
-    read = nestline.MappedFilter.view(turning.to_bytes())
+    read = kind.from_bytes(turning.to_bytes())
     assert read.turns_over and read.may_contain(np.arange(5000, 10_000)).all()
     for bad in (dict(capacity=0), dict(capacity=1000, bits=11), dict(capacity=1000, fpr=2),
                 dict(capacity=1000, fpr=0), dict(capacity=1000, load=2),

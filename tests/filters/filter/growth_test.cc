@@ -242,7 +242,9 @@ TEST_P(GrowthOfWidthTest, LockAndVersionAreNotInherited) {
   const auto clean_grown = bytes_of(grown(state));
   const auto clean_merged = merged_bytes();
   for (std::uint64_t b = 0; b < state.view.geometry.blocks(); ++b) {
-    std::memset(state.blocks()[b].bytes.data() + kOverflowMarkByte + 1, static_cast<int>(b + 1), 3);
+    Block& block = state.blocks()[b];
+    const auto locks = static_cast<std::uint32_t>((b + 1) * 0x01010101) & ~Block::kHeaderKept;
+    store_release(block.header_word(), Block::to_header(block.overflow_mark() | locks));
   }
   EXPECT_EQ(bytes_of(full_copy(state)), clean);
   EXPECT_EQ(bytes_of(grown(state)), clean_grown);

@@ -252,8 +252,7 @@ TEST_P(LaneUnions, MergedWithCopiesLeftOut) {
 
 TEST_P(LaneUnions, NotMergedWithAPlainFilter) {
   Filter lanes = lanes_filter(GetParam(), 64);
-  Filter plain =
-      FilterAccess::make(make_blocks({GetParam(), Geometry{64, 0}, 5, 64}, nullptr));
+  Filter plain = FilterAccess::make(make_blocks({GetParam(), Geometry{64, 0}, 5, 64}, nullptr));
   ASSERT_TRUE(lanes.insert(Hash{1}));
   ASSERT_TRUE(plain.insert(Hash{2}));
   for (auto [into, other] : {std::pair(&lanes, &plain), std::pair(&plain, &lanes)}) {
