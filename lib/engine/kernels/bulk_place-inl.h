@@ -424,16 +424,13 @@ void unpack(const Block& block, UnpackedBlock& unpacked) noexcept {
   alignas(64) std::uint32_t pairs[64];
   find_pairs<L>(block, pairs);
   complete<L>(pairs, L::kSlots, Residence::anywhere, unpacked.resident, unpacked.bucket);
-  const std::uint32_t highest = GuestLanes<L>(true, block).highest();
-  if (L::kHasGuestLanes && highest != 0) {
-    std::uint64_t of_lane[L::kChoices];
-    std::uint64_t guests = classes_of_lanes<L>(block, highest, of_lane);
-    for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
-      for (std::uint64_t rest = of_lane[lane]; rest != 0; rest &= rest - 1) {
-        unpacked.bucket[first_slot(rest)] &= ~(GuestLanes<L>::kLane << lane * L::kSlotsPerSegment);
-      }
+  if constexpr (L::kHasGuestLanes) {
+    const GuestLanes<L> lanes(true, block);
+    std::uint64_t low = lanes.highest() == 0 ? 0 : of_ranks<L>(block, 0, lanes.highest());
+    for (; low != 0; low &= low - 1) {
+      const std::uint32_t slot = first_slot(low);
+      unpacked.bucket[slot] &= lanes.of_resident(L::get(block, slot), slot);
     }
-    for (; guests != 0; guests &= guests - 1) unpacked.bucket[first_slot(guests)] = 0;
   }
   unpacked.free = free_slots<L>(block);
   unpacked.reach = L::kAllSlots;

@@ -226,8 +226,7 @@ void lower_guest_level(BlockLock& hold, std::uint64_t number) {
   const Block& block = readable_block(hold.at(number), copy);
   const GuestLanes<L> lanes(true, block);
   if (lanes.highest() == 0) return;
-  std::uint64_t of_lane[L::kChoices];
-  std::uint64_t guests = classes_of_lanes<L>(block, lanes.highest(), of_lane);
+  std::uint64_t guests = guests_of<L>(block, lanes);
   std::uint32_t level = 0;
   for (; guests != 0; guests &= guests - 1) {
     level = std::max(level, guest_level_for(L::get(block, first_slot(guests))));

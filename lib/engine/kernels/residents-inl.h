@@ -33,20 +33,24 @@ std::uint64_t of_ranks_by_slots(const Block& shared, std::uint32_t from,
   return slots;
 }
 
-// For each lane the slots of the classes whose guest lane it is. Returns those of guests.
 template <class L>
-std::uint64_t classes_of_lanes_by_slots(const Block& block, std::uint32_t highest,
-                                        std::uint64_t* of_lane) {
-  for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) of_lane[lane] = 0;
-  std::uint64_t guests = 0;
-  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    const std::uint32_t of = class_of(L::get(block, s));
-    const std::uint32_t first = kGuestLanes<L>[of];
-    if (first == L::kSlots || of > highest) continue;
-    of_lane[first / L::kSlotsPerSegment] |= std::uint64_t{1} << s;
-    guests |= std::uint64_t{s - first < L::kSlotsPerSegment} << s;
-  }
-  return guests;
+std::uint64_t of_ranks(const Block& block, std::uint32_t from, std::uint32_t below) noexcept;
+
+// The lane of each slot if it is a guest lane, as a class modulo 4, and the slots of residents in
+// the guest lanes of their classes. Both mean nothing for classes that have none.
+template <class L>
+constexpr std::uint32_t guest_lane_at(std::uint32_t slot) {
+  const std::uint32_t lane = slot / L::kSlotsPerSegment;
+  return lane < 4 ? lane : 0xff;
+}
+template <class L>
+std::uint64_t in_guest_lanes(const Block& block);
+
+// The known guests of a block.
+template <class L>
+HWY_INLINE std::uint64_t guests_of(const Block& block, const GuestLanes<L>& lanes) {
+  if (!L::kHasGuestLanes || lanes.highest() == 0) return 0;
+  return of_ranks<L>(block, 0, lanes.highest()) & in_guest_lanes<L>(block);
 }
 
 template <class L>
@@ -62,12 +66,7 @@ void rank_by_slots(const Block& shared, EvictionOrder& order) noexcept {
   const std::uint32_t mark = block.overflow_mark();
   order.below = mark + EvictionOrder::kStep<L>;
   order.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
-  order.guests = 0;
-  if constexpr (L::kHasGuestLanes) {
-    const std::uint32_t highest = GuestLanes<L>(order.has_guest_lanes, block).highest();
-    std::uint64_t of_lane[L::kChoices];
-    if (highest != 0) order.guests = classes_of_lanes_by_slots<L>(block, highest, of_lane);
-  }
+  order.guests = guests_of<L>(block, GuestLanes<L>(order.has_guest_lanes, block));
   order.covered = of_ranks_by_slots<L>(block, 0, mark) & ~order.guests;
   order.next = of_ranks_by_slots<L>(block, mark, order.below) & ~order.guests;
 }
@@ -75,8 +74,12 @@ void rank_by_slots(const Block& shared, EvictionOrder& order) noexcept {
 #if NESTLINE_ONE_LANE
 
 template <class L>
-std::uint64_t classes_of_lanes(const Block& block, std::uint32_t highest, std::uint64_t* of_lane) {
-  return classes_of_lanes_by_slots<L>(block, highest, of_lane);
+std::uint64_t in_guest_lanes(const Block& block) {
+  std::uint64_t slots = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+    slots |= std::uint64_t{class_of(L::get(block, s)) % 4 == guest_lane_at<L>(s)} << s;
+  }
+  return slots;
 }
 
 template <class L>
@@ -295,27 +298,34 @@ std::uint64_t of_ranks(const Block& shared, std::uint32_t from, std::uint32_t be
   }
 }
 
-// As classes_of_lanes_by_slots.
-template <class L>
-HWY_INLINE std::uint64_t classes_of_lanes(const Block& block, std::uint32_t highest,
-                                          std::uint64_t* of_lane) {
+// Slots of classes that are `lanes` modulo 4, a vector.
+template <class L, class V>
+HWY_INLINE std::uint64_t classes_in(const Block& block, std::size_t s, V lanes) {
   using T = EvictionOrder::BucketOffset<L>;
   const BlockTag<T> d;
-  for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) of_lane[lane] = 0;
+  const auto classes = hn::Load(d, reinterpret_cast<const T*>(block.bytes.data()) + s);
+  return bits_of(d, hn::Eq(hn::And(classes, hn::Set(d, T{3})), lanes)) << s;
+}
+template <class L>
+inline constexpr auto kGuestLaneAt = [] {
+  struct alignas(64) {
+    EvictionOrder::BucketOffset<L> of[64 / sizeof(EvictionOrder::BucketOffset<L>)];
+  } lane{};
+  for (std::uint32_t s = 0; s < 64 / sizeof(lane.of[0]); ++s) {
+    lane.of[s] = static_cast<EvictionOrder::BucketOffset<L>>(guest_lane_at<L>(s));
+  }
+  return lane;
+}();
+template <class L>
+std::uint64_t in_guest_lanes(const Block& shared) {
+  const BlockTag<EvictionOrder::BucketOffset<L>> d;
+  BlockCopy copy;
+  const Block& block = readable_block(shared, copy);
+  std::uint64_t slots = 0;
   for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
-    auto classes = hn::Load(d, reinterpret_cast<const T*>(block.bytes.data()) + s);
-    classes = hn::And(classes, hn::Set(d, T{3}));
-    for (std::uint32_t lane = 0; lane < 4; ++lane) {
-      of_lane[lane] |= bits_of(d, hn::Eq(classes, hn::Set(d, static_cast<T>(lane)))) << s;
-    }
+    slots |= classes_in<L>(block, s, hn::Load(d, kGuestLaneAt<L>.of + s));
   }
-  const std::uint64_t all = of_ranks<L>(block, 0, highest);
-  std::uint64_t guests = 0;
-  for (std::uint32_t lane = 0; lane < L::kChoices; ++lane) {
-    of_lane[lane] &= all;
-    guests |= of_lane[lane] & GuestLanes<L>::kLane << lane * L::kSlotsPerSegment;
-  }
-  return guests;
+  return slots & L::kAllSlots;
 }
 
 template <class L>
@@ -337,9 +347,7 @@ HWY_INLINE void rank_by_vectors(const Block& shared, EvictionOrder& order) {
   order.next = low_bytes_up_to<L>(block, std::min(order.below, 255u)) & ~up_to_mark;
   order.guests = 0;
   if constexpr (L::kHasGuestLanes) {
-    const std::uint32_t highest = GuestLanes<L>(order.has_guest_lanes, block).highest();
-    std::uint64_t of_lane[L::kChoices];
-    if (highest != 0) order.guests = classes_of_lanes<L>(block, highest, of_lane);
+    order.guests = guests_of<L>(block, GuestLanes<L>(order.has_guest_lanes, block));
     order.covered &= ~order.guests;
     order.next &= ~order.guests;
   }
@@ -359,16 +367,13 @@ template <class L>
 class MoveMasks {
  public:
   HWY_INLINE MoveMasks(const Block& block, const GuestLanes<L>& lanes)
-      : lanes_(block), bucket_offsets_(own_bucket_offsets_) {
+      : MoveMasks(block, lanes, own_bucket_offsets_) {
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(D())) {
       hn::Store(lanes_.bucket_offsets(s), D(), own_bucket_offsets_ + s);
     }
-    find_kept_out(block, lanes);
   }
   HWY_INLINE MoveMasks(const Block& block, const GuestLanes<L>& lanes, const EvictionOrder& order)
-      : lanes_(block), bucket_offsets_(reinterpret_cast<const T*>(order.bucket_offsets)) {
-    find_kept_out(block, lanes);
-  }
+      : MoveMasks(block, lanes, reinterpret_cast<const T*>(order.bucket_offsets)) {}
   MoveMasks(const MoveMasks&) = delete;
   MoveMasks& operator=(const MoveMasks&) = delete;
 
@@ -381,29 +386,31 @@ class MoveMasks {
     for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
       const auto indices =
           lanes_.indices(s, hn::Load(d, bucket_offsets_ + s), kRotationMultiplier[lane]);
-      slots |= bits_of(d, hn::Eq(indices, index)) << s;
+      std::uint64_t some = bits_of(d, hn::Eq(indices, index)) << s;
+      if constexpr (L::kHasGuestLanes) {
+        some &= ~(low_ & classes_in<L>(block_, s, hn::Set(d, static_cast<T>(lane))));
+      }
+      slots |= some;
     }
-    if constexpr (L::kHasGuestLanes) slots &= ~kept_out_[lane];
-    return slots;
+    return L::kHasGuestLanes ? slots & ~guests_ : slots;
   }
 
  private:
   using T = typename ResidentLanes<L>::T;
   using D = typename ResidentLanes<L>::D;
 
-  HWY_INLINE void find_kept_out(const Block& block, const GuestLanes<L>& lanes) {
-    if constexpr (L::kHasGuestLanes) {
-      for (std::uint64_t& slots : kept_out_) slots = 0;
-      if (lanes.highest() == 0) return;
-      const std::uint64_t guests = classes_of_lanes<L>(block, lanes.highest(), kept_out_);
-      for (std::uint64_t& slots : kept_out_) slots |= guests;
-    }
+  HWY_INLINE MoveMasks(const Block& block, const GuestLanes<L>& lanes, const T* bucket_offsets)
+      : block_(block), lanes_(block), bucket_offsets_(bucket_offsets) {
+    if (!L::kHasGuestLanes || lanes.highest() == 0) return;
+    low_ = of_ranks<L>(block, 0, lanes.highest());
+    guests_ = low_ & in_guest_lanes<L>(block);
   }
 
+  const Block& block_;
   ResidentLanes<L> lanes_;
   const T* bucket_offsets_;
-  std::uint64_t
-      kept_out_[L::kHasGuestLanes ? L::kChoices : 1];  // who may not move to the slots of a lane
+  std::uint64_t low_ = 0;     // of classes that may have guests: who may not move to their lanes
+  std::uint64_t guests_ = 0;  // those of them who are guests, and may not move
   alignas(64) T own_bucket_offsets_[64 / sizeof(T)];
 };
 
