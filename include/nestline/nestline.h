@@ -74,7 +74,7 @@ typedef struct nestline_options {
   uint64_t seed;          ///< Seeds the hash of integers and bytes; stored with the filter.
   double fpr;             ///< Wanted false-positive rate; 0: see nestline::Options.
   int bits;               ///< Fingerprint width: 8, 9, 10, 12 or 16; 0: the one that suits fpr.
-  int reserved;           ///< 0.
+  int turns_over;         ///< 1: as nestline::Options::turns_over; 0: not.
   double load;            ///< How full it is at its capacity, 0.5 to 0.95; 0: 0.95.
 } nestline_options;
 
@@ -260,6 +260,8 @@ int nestline_bits(const nestline_filter* filter);
 uint64_t nestline_seed(const nestline_filter* filter);
 /// Bytes of memory, or of the mapped file.
 size_t nestline_memory_bytes(const nestline_filter* filter);
+/// Whether it was made with turns_over, of 64 blocks or more.
+bool nestline_turns_over(const nestline_filter* filter);
 /// Whether it answers from a mapped file, and so refuses every change.
 bool nestline_is_mapped(const nestline_filter* filter);
 /// The most keys for which a filter with this false-positive rate takes at most so many bytes; 0

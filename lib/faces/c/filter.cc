@@ -21,11 +21,14 @@ static_assert(same(NESTLINE_STORED, Outcome::stored) && same(NESTLINE_PRESENT, O
 
 Options options_of(const nestline_options* given) {
   require_known(given, "options.struct_size is wrong: begin with NESTLINE_OPTIONS_INIT");
+  require(given->turns_over == 0 || given->turns_over == 1,
+          "options.turns_over must be 0 or 1: begin with NESTLINE_OPTIONS_INIT");
   Options options = {.capacity = given->capacity,
                      .fpr = given->fpr,
                      .bits = given->bits,
                      .max_capacity = given->max_capacity,
-                     .seed = given->seed};
+                     .seed = given->seed,
+                     .turns_over = given->turns_over == 1};
   if (given->load != 0) options.load = given->load;
   return options;
 }
@@ -162,6 +165,7 @@ NESTLINE_FIGURE(double, nestline_expected_fpr, nestline_filter, expected_fpr)
 NESTLINE_FIGURE(int, nestline_bits, nestline_filter, bits)
 NESTLINE_FIGURE(uint64_t, nestline_seed, nestline_filter, seed)
 NESTLINE_FIGURE(size_t, nestline_memory_bytes, nestline_filter, memory_bytes)
+NESTLINE_FIGURE(bool, nestline_turns_over, nestline_filter, turns_over)
 
 bool nestline_is_mapped(const nestline_filter* filter) {
   return filter != nullptr && std::holds_alternative<MappedFilter>(filter->kind);

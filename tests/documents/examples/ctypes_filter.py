@@ -2,7 +2,7 @@ from ctypes import *
 
 class Options(Structure):
     _fields_ = [("struct_size", c_size_t), ("capacity", c_uint64), ("max_capacity", c_uint64),
-                ("seed", c_uint64), ("fpr", c_double), ("bits", c_int), ("reserved", c_int),
+                ("seed", c_uint64), ("fpr", c_double), ("bits", c_int), ("turns_over", c_int),
                 ("load", c_double)]
 
 class Keys(Structure):

@@ -44,6 +44,7 @@ static void test_options(void) {
   WORKS((filter = nestline_create(&options.known, error)) != NULL);
   CHECK(nestline_bits(filter) == 16 && nestline_seed(filter) == 77);
   CHECK(nestline_capacity(filter) >= 1000 && nestline_max_capacity(filter) == 4000);
+  CHECK(!nestline_turns_over(filter) && !nestline_turns_over(NULL));
   CHECK(nestline_insert_batch(filter, integers(kKeys), NULL, NULL) == kKeys);
   CHECK(nestline_growth(filter) >= 1 && nestline_capacity(filter) >= kKeys);
   full = nestline_slots(filter);
@@ -59,9 +60,13 @@ static void test_options(void) {
   nestline_free(filter);
   options.known.load = 0;
 
-  options.known.reserved = 1;
-  FAILS(nestline_create(&options.known, error) == NULL, "does not know");
-  options.known.reserved = 0;
+  options.known.turns_over = 2;
+  FAILS(nestline_create(&options.known, error) == NULL, "turns_over must be 0 or 1");
+  options.known.turns_over = 1;
+  WORKS((filter = nestline_create(&options.known, error)) != NULL);
+  CHECK(nestline_turns_over(filter));
+  nestline_free(filter);
+  options.known.turns_over = 0;
   REFUSES_LAYOUTS(options, nestline_create(&options.known, error));
   WORKS((filter = nestline_create(&options.known, error)) != NULL);
   nestline_free(filter);

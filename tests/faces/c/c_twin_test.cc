@@ -85,6 +85,7 @@ nestline_options c_options(const Options& options) {
   given.bits = options.bits;
   given.max_capacity = options.max_capacity;
   given.seed = options.seed;
+  given.turns_over = options.turns_over ? 1 : 0;
   if (options.load != 0.95) given.load = options.load;  // 0 is the default
   return given;
 }
@@ -229,6 +230,7 @@ class Twins {
     } else {
       ASSERT_EQ(filter_.max_capacity(), nestline_max_capacity(twin_));
       ASSERT_EQ(filter_.growth(), nestline_growth(twin_));
+      ASSERT_EQ(filter_.turns_over(), nestline_turns_over(twin_));
     }
     expect_bytes(to_bytes(filter_), twin_);
   }
@@ -356,6 +358,7 @@ TYPED_TEST(CTwinOfKind, DoesTheSame) {
        {Options{.capacity = 50, .bits = 8, .seed = 9}, Options{.capacity = 4000, .bits = 12},
         Options{.capacity = 1500, .bits = 16, .seed = ~std::uint64_t{0}},
         Options{.capacity = 600, .fpr = 0.01, .max_capacity = 5000},
+        Options{.capacity = 3800, .bits = 8, .turns_over = true},
         Options{.capacity = 3000, .bits = 8, .max_capacity = 6000, .load = 0.6}}) {
     SCOPED_TRACE(seed);
     play<Twins<TypeParam, ConcurrentFilter>>(options, keys.all(), seed++);
@@ -371,6 +374,7 @@ TYPED_TEST(CTwinOfKind, BuildsTheSame) {
   for (const Key& key : keys.first(100)) copies.insert(copies.end(), 15, key);
   for (const Options& options : {Options{.capacity = 8000, .bits = 8, .seed = 9},
                                  Options{.capacity = 600, .fpr = 0.01, .max_capacity = 9000},
+                                 Options{.capacity = 8000, .bits = 12, .turns_over = true},
                                  Options{.capacity = 1500, .bits = 16, .load = 0.6}}) {
     for (const std::span<const Key> all :
          {keys.all(), keys.first(1000), keys.first(0), std::span<const Key>(copies)}) {
