@@ -77,21 +77,31 @@ unsigned count(const BlocksView& view, const Place& home, Writers* writers) noex
 
 template <class L, class Locks>
 constexpr FilterOperations filter_operations() {
+  using Plain = PlainLayout<L>;
   return {insert<L, Locks>,    insert_unique<L, Locks>, insert_at<L, Locks>,
-          update<L, Locks>,    erase<L, Locks>,         contains_again<L, Locks>,
-          count<L, Locks>,     insert_run<L, Locks>,    insert_unique_run<L, Locks>,
-          erase_run<L, Locks>, count_run<L, Locks>};
+          update<L, Locks>,    erase<L, Locks>,         contains_again<Plain, Locks>,
+          count<Plain, Locks>, insert_run<L, Locks>,    insert_unique_run<L, Locks>,
+          erase_run<L, Locks>, count_run<Plain, Locks>};
 }
 
 template <class L>
-inline constexpr BuildKernels kBuild = {
-    L::kSlots,     L::kMaxCopies,       locate_pairs<L>,     complete<L>,        at_most,
-    place_keys<L>, place_pairs<L>,      place_bulk<L>,       place_by_search<L>, unpack<L>,
-    pack<L>,       is_in_guest_lane<L>, raise_guest_level<L>};
+inline constexpr BuildKernels kBuild = {L::kSlots,
+                                        L::kMaxCopies,
+                                        locate_pairs<PlainLayout<L> >,
+                                        complete<L>,
+                                        at_most,
+                                        place_keys<L>,
+                                        place_pairs<L>,
+                                        place_bulk<L>,
+                                        place_by_search<PlainLayout<L> >,
+                                        unpack<L>,
+                                        pack<PlainLayout<L> >,
+                                        is_in_guest_lane<L>,
+                                        raise_guest_level<L>};
 
 template <class L>
 constexpr Engine filter_engine() {
-  using Plain = typename WithoutLanes<L>::Layout;
+  using Plain = PlainLayout<L>;
   Engine engine{};
   engine.target = HWY_TARGET;
   engine.layout = L::kNumber;

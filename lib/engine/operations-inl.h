@@ -22,9 +22,14 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
 template <class L>
 constexpr BlockKernels block_kernels() {
-  return {match<L>,           free_slots<L>, rank<L>,
-          of_ranks<L>,        find_path<L>,  find_path_to_free<L>,
-          find_candidates<L>, nullptr};
+  return {match<PlainLayout<L> >,
+          free_slots<PlainLayout<L> >,
+          rank<L>,
+          of_ranks<PlainLayout<L> >,
+          find_path<L>,
+          find_path_to_free<L>,
+          find_candidates<L>,
+          nullptr};
 }
 
 template <class L>

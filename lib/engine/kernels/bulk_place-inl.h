@@ -283,7 +283,7 @@ std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_
                        std::size_t count, InputKind input, std::uint64_t* free,
                        std::uint64_t* deferred) noexcept {
   Group group;
-  locate<L>(view, keys, count, input, group);
+  locate<PlainLayout<L> >(view, keys, count, input, group);
   std::size_t n = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t number = group.number(view, i);
@@ -422,7 +422,7 @@ void place_bulk(BulkPlacement& placement) noexcept {
 template <class L>
 void unpack(const Block& block, UnpackedBlock& unpacked) noexcept {
   alignas(64) std::uint32_t pairs[64];
-  find_pairs<L>(block, pairs);
+  find_pairs<PlainLayout<L> >(block, pairs);
   complete<L>(pairs, L::kSlots, Residence::anywhere, unpacked.resident, unpacked.bucket);
   if constexpr (L::kHasGuestLanes) {
     const GuestLanes<L> lanes(true, block);

@@ -422,7 +422,7 @@ template <class L>
 struct Laned : L {
   static constexpr bool kHasGuestLanes = true;
 };
-// The layout for what does not depend on lanes.
+// The layout for what does not depend on lanes, so that it is compiled once.
 template <class L>
 struct WithoutLanes {
   using Layout = L;
@@ -431,6 +431,8 @@ template <class L>
 struct WithoutLanes<Laned<L>> {
   using Layout = L;
 };
+template <class L>
+using PlainLayout = typename WithoutLanes<L>::Layout;
 
 // The widths of filters, the smallest first: every list of what there is for each width.
 inline constexpr std::array kFilterWidths = {8, 9, 10, 12, 16};

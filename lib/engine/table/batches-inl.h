@@ -148,7 +148,7 @@ RunEnd insert_run(const BlocksView& view, const Inputs& all, const RunLimits& li
   const bool is_large = view.geometry.blocks() >= kLargeBlocks;
   bool evicts = false;
   Table<L, Locks> table(view);
-  for (PlaceGroups<L, Fetch::home> groups(view, inputs); groups.next();) {
+  for (PlaceGroups<PlainLayout<L>, Fetch::home> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); i += kPiece) {
       const std::span<const Place> homes = groups.visit(i, std::min(kPiece, groups.size() - i));
       if (std::exchange(evicts, false) && is_large) {
@@ -180,7 +180,7 @@ RunEnd insert_unique_run(const BlocksView& view, const Inputs& inputs, const Run
   RunEnd end{};
   std::uint64_t room = limits.room;
   const Table<L, Locks> looking(view);
-  for (PlaceGroups<L, Fetch::both> groups(view, inputs); groups.next();) {
+  for (PlaceGroups<PlainLayout<L>, Fetch::both> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const Place& home = groups.visit(i);
       Result outcome;
@@ -210,7 +210,7 @@ template <class L, class Locks>
 void erase_run(const BlocksView& view, const Inputs& inputs, std::size_t first,
                Record& record) noexcept {
   Table<L, Locks> table(view);
-  for (PlaceGroups<L, Fetch::both> groups(view, inputs); groups.next();) {
+  for (PlaceGroups<PlainLayout<L>, Fetch::both> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const Place& home = groups.visit(i);
       record.add_erased(first + groups.first() + i, table.erase_near(home, groups.copies(i)));
@@ -223,7 +223,7 @@ template <class L, class Locks>
 void count_run(const BlocksView& view, const Inputs& inputs, std::uint8_t* out,
                Writers* writers) noexcept {
   const Table<L, Locks> table(view, writers);
-  for (PlaceGroups<L, Fetch::both> groups(view, inputs); groups.next();) {
+  for (PlaceGroups<PlainLayout<L>, Fetch::both> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       out[groups.first() + i] = static_cast<std::uint8_t>(table.count(groups.visit(i)));
     }

@@ -107,12 +107,17 @@ class Table {
   HWY_NOINLINE Result evict_for(const Place& home, Value value) {
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      const Versions before = versions_of(home);
       Eviction plan(view_);
-      if (!plan.search(home)) return refusal(home);
+      const bool finds_room = plan.search(home);
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      const bool done = plan.execute(value);
-      emptied_ += plan.emptied();
-      if (done) return Outcome::stored;
+      if (finds_room) {
+        const bool done = plan.execute(value);
+        emptied_ += plan.emptied();
+        if (done) return Outcome::stored;
+      } else if (const Outcome why = refusal(home); !is_outdated(why, home, before)) {
+        return why;
+      }
       if (has_stored_at_home(home, value)) return Outcome::stored;
     }
     return std::nullopt;
@@ -124,9 +129,11 @@ class Table {
     for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
       if (const auto placed = place_if_absent(home, absence)) return placed;
       if constexpr (Locks::kBlocksAreStable) return evict_for(home, {});
+      const Versions before = versions_of(home);
       if (!makes_room(home, absence, room_)) {
         // Copies have been stored by others since.
-        return has_most_copies(home) ? Outcome::present : Outcome::full;
+        const Outcome why = has_most_copies(home) ? Outcome::present : Outcome::full;
+        if (!is_outdated(why, home, before)) return why;
       }
     }
     return std::nullopt;
@@ -164,8 +171,12 @@ class Table {
         absence = before;
       }
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+      const Versions before = versions_of(new_home);
       // Marks fall: only with the lock of its home, a third one, would the new key be safe away.
-      if (!makes_room(new_home, absence, room, !has_lanes())) return refusal(new_home);
+      if (!makes_room(new_home, absence, room, !has_lanes())) {
+        const Outcome why = refusal(new_home);
+        if (!is_outdated(why, new_home, before)) return why;
+      }
     }
     return std::nullopt;
   }
@@ -308,14 +319,33 @@ class Table {
   HWY_NOINLINE bool makes_room(const Place& newcomer, AbsenceSnapshot& absence, Room& room,
                                bool may_leave = true) {
     Eviction plan(view_);
-    if (!plan.search(newcomer, may_leave)) return false;
+    const bool finds_room = plan.search(newcomer, may_leave);
     NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
+    if (!finds_room) return false;
     if (absence.alternate) plan.watch(*absence.alternate);
     const bool made = plan.execute();
     emptied_ += plan.emptied();
     absence.header += plan.changes() * kHeaderVersion;
     room = {made && plan.newcomer_leaves(), made ? plan.newcomer_path() : EvictionPath()};
     return true;
+  }
+
+  // The versions of a key's two blocks before a search. A search that finds nothing because copies
+  // have all slots of the key means nothing where one of these blocks has changed until refusal()
+  // has looked: copies may have gone in between, and there would be neither room nor copies.
+  struct Versions {
+    std::uint32_t home;
+    std::uint32_t alternate;
+  };
+  [[nodiscard]] Versions versions_of(const Place& home) const {
+    if constexpr (Locks::kBlocksAreStable) return {};
+    const Block& alternate = view_.blocks[moved(view_.geometry, home).block];
+    return {view_.blocks[home.block].header(), alternate.header()};
+  }
+  [[nodiscard]] bool is_outdated(Outcome why, const Place& home, const Versions& before) const {
+    if (Locks::kBlocksAreStable || why != Outcome::full) return false;
+    const Versions now = versions_of(home);
+    return ((now.home ^ before.home) | (now.alternate ^ before.alternate)) >= kHeaderVersion;
   }
 
   // Why a search found nothing.

@@ -128,10 +128,13 @@ TEST_P(BrokenProtocol, ChangesWithoutANewVersionAreCaught) { expect_caught(Fault
 class Stop {
  public:
   Stop() { stopped_ = released_ = false; }
-  // Makes the calling thread stop the next time that it comes to `point`.
-  static void arm(int point) { armed_ = point; }
+  // Makes the calling thread stop when it comes to `point` for the `nth` time from now on.
+  static void arm(int point, int nth = 1) {
+    armed_ = point;
+    waits_for_ = nth;
+  }
   static void at_point(int point) {
-    if (point != armed_) return;
+    if (point != armed_ || --waits_for_ != 0) return;
     armed_ = 0;
     stopped_ = true;
     while (!released_) std::this_thread::yield();
@@ -146,6 +149,7 @@ class Stop {
 
  private:
   static inline thread_local int armed_ = 0;
+  static inline thread_local int waits_for_ = 0;
   static inline std::atomic<bool> stopped_{false};
   static inline std::atomic<bool> released_{false};
 };
@@ -251,28 +255,40 @@ TEST_P(BrokenLookups, AKeyThatMovesBehindTheReader) {
 
 class InsertBesideErase : public testing::TestWithParam<int> {};
 
-// The insert has found its bucket full of copies, one of which then leaves.
+// It has found its bucket full of copies, one of which then leaves: before it searches for room, or
+// after, before it looks why there is none.
 TEST_P(InsertBesideErase, TakesTheSlotThatIsLeft) {
-  Random random(1);
-  HashSmith smith(GetParam(), 1, random);
-  ConcurrentFilter filter(filter_of_blocks(GetParam(), 1));
-  const Hash x{smith.hash(0, smith.draw_rest())};
-  while (filter.insert(x)) continue;
-  const unsigned most = filter.count(x);
-  become_many_writers(filter);
-  Stop stop;
-  const Hooks hooks(Stop::at_point);
-  Outcome outcome{};
-  std::thread writer([&] {
-    Stop::arm(NESTLINE_POINT_UNLOCKED);
-    outcome = filter.insert(x).outcome;
-  });
-  EXPECT_TRUE(Stop::await());
-  EXPECT_TRUE(filter.erase(x));
-  Stop::release();
-  writer.join();
-  EXPECT_EQ(outcome, Outcome::stored);
-  EXPECT_EQ(filter.count(x), most);
+  using Insert = std::function<Outcome(ConcurrentFilter&, Hash old, Hash x)>;
+  const std::array<Insert, 2> inserts = {
+      [](auto& filter, Hash, Hash x) { return filter.insert(x).outcome; },
+      [](auto& filter, Hash old, Hash x) { return filter.update(old, x).outcome; }};
+  for (const Insert& insert : inserts) {
+    for (const int nth : {1, 2}) {
+      SCOPED_TRACE(std::to_string(&insert - inserts.data()) + ", " + std::to_string(nth));
+      Random random(1);
+      HashSmith smith(GetParam(), 1, random);
+      ConcurrentFilter filter(filter_of_blocks(GetParam(), 1));
+      const Hash old{smith.hash(0, smith.draw_rest())};
+      EXPECT_TRUE(filter.insert(old));
+      const Hash x{smith.hash(0, smith.draw_rest())};
+      while (filter.insert(x)) continue;
+      const unsigned most = filter.count(x);
+      become_many_writers(filter);
+      Stop stop;
+      const Hooks hooks(Stop::at_point);
+      Outcome outcome{};
+      std::thread writer([&] {
+        Stop::arm(NESTLINE_POINT_UNLOCKED, nth);
+        outcome = insert(filter, old, x);
+      });
+      EXPECT_TRUE(Stop::await());
+      EXPECT_TRUE(filter.erase(x));
+      Stop::release();
+      writer.join();
+      EXPECT_EQ(outcome, Outcome::stored);
+      EXPECT_EQ(filter.count(x), most);
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Widths, InsertBesideErase, testing::ValuesIn(kHistoryWidths));
