@@ -164,6 +164,32 @@ void count_changes(int bits, const Keys& keys, const std::string& end) {
   expect(filter.size() == keys.size() - some.size(), "a filter did not erase its keys");
 }
 
+// A turnover, key by key, of a filter at 90 % load that has lived through some.
+void count_turnover(int bits, bool turns_over) {
+  constexpr int kLived = 4;
+  Filter filter(
+      {.capacity = keys_at(0.95, bits), .bits = bits, .seed = 1, .turns_over = turns_over});
+  Keys stored(keys_at(0.90, bits));
+  std::iota(stored.begin(), stored.end(), std::uint64_t{0});
+  store(filter, stored);
+  std::uint64_t next = stored.size();
+  std::mt19937_64 random(7);
+  std::size_t done = 0;
+  const auto turn_over = [&] {
+    for (std::size_t i = 0; i < stored.size(); ++i) {
+      std::uint64_t& key = stored[random() % stored.size()];
+      done += filter.erase(key);
+      key = next++;
+      done += filter.insert(key).outcome == Outcome::stored;
+    }
+  };
+  for (int i = 0; i < kLived; ++i) turn_over();
+  count(std::string(turns_over ? "turns_over/" : "") +
+            "turnover/single/90/bits:" + std::to_string(bits),
+        stored.size(), turn_over);
+  expect(done == 2 * (kLived + 1) * stored.size(), "a filter lost or refused a key");
+}
+
 void count_concurrent(int bits, const Keys& keys, const std::string& end) {
   auto filter = empty_filter<ConcurrentFilter>(bits);
   // The first operation of a thread registers it with userspace RCU; that is not counted.
@@ -210,6 +236,12 @@ int run(std::string_view target) {
       if (every) count_concurrent(bits, keys, end);
     }
     for (const int bits : {8, 12}) count_expiring(bits);
+    // On one lane they take ten times as long and show nothing else.
+    if (number == HWY_SCALAR) return 0;
+    for (const int bits : {8, 12}) {
+      count_turnover(bits, false);
+      count_turnover(bits, true);
+    }
     return 0;
   }
   std::fprintf(stderr, "counted_workloads: no target %s on this machine\n",
