@@ -97,7 +97,10 @@ void find_candidates(const EvictionContext& from, std::uint64_t slots,
   // Test every open candidate, not only up to the first direct one: in 5 of 6 searches one that is
   // ranked before it could be used.
   if constexpr (L::kForm != Form::maplet) {  // else all residents reach every slot
-    for (std::uint64_t rest = open & ~direct & survey.marked; rest != 0; rest &= rest - 1) {
+    std::uint64_t tested = open & ~direct & survey.marked;
+    // Who would be a guest there has one slot, from which a search soon ends.
+    if (L::kHasGuestLanes && from.order.has_guest_lanes) tested &= from.order.guests;
+    for (std::uint64_t rest = tested; rest != 0; rest &= rest - 1) {
       const std::uint32_t slot = first_slot(rest);
       const Block& other = from.blocks[candidates.target[slot].block];
       const bool hopeless =

@@ -3,8 +3,8 @@
 // step. The others go on backward from the goals by vectors: which could move into slot e is one
 // compare. Both find the same way, so the first step is left out where it costs more than it
 // spares: at 16 bits, where a slot of six is a candidate; at 12 and 16 bits with one goal; and in
-// blocks with a mark, where most searches fail (unless keys expire: such a block has room again).
-// On one lane it always pays: it spares the buckets of all residents.
+// blocks with a mark, where most searches fail (unless keys expire or guests come home: such a
+// block has room again). On one lane it always pays: it spares the buckets of all residents.
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
 #undef NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
@@ -146,7 +146,7 @@ HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, const GuestLane
   } else {
     if (free == 0) return {};
     if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
-        (block.overflow_mark() != 0 && !L::kExpires)) {
+        (block.overflow_mark() != 0 && !L::kExpires && !L::kHasGuestLanes)) {
       return find_path_back<L>(block, lanes, bucket, free);
     }
     const FirstSteps<L> first(block, lanes, bucket);

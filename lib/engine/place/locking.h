@@ -82,6 +82,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <limits>
 #include <thread>
@@ -275,9 +276,11 @@ struct SharedBlocks {
       return block == first_ || block == second_;
     }
 
-    // Holds this block too. False: the first was released meanwhile, and may have changed.
+    // Holds this block too, which must be the second. False: the first was released meanwhile, and
+    // may have changed.
     bool add(std::uint64_t other) {
       if (holds(other)) return true;
+      assert(first_ == second_);
       second_ = other;
       if constexpr (kOneWriter) return true;
       if (second_ > first_) {
