@@ -117,6 +117,7 @@ class NESTLINE_EXPORT ClusterFilter {
   ///   max_capacity  0, or above `capacity`: the parts grow as long as the servers let them, and
   ///                 keep the rate; else they take no more than `capacity` keys, about
   ///   seed          0: drawn
+  ///   turns_over    as for a Filter. Servers and programs before 0.3 refuse such a logical filter
   /// The others have no effect. `parts`: 1 to 16384; at least four a primary in a cluster of
   /// several, for an even load. A name is not empty and has no braces. ClusterError if it is taken.
   static ClusterFilter create(const ClusterOptions& cluster, std::string_view name,
@@ -153,11 +154,13 @@ class NESTLINE_EXPORT ClusterFilter {
   /// The same for keys that come batch by batch: next() returns the next batch, valid until its
   /// next call, and at the end an empty one. What it throws ends the call before anything is sent.
   void upload(const std::function<KeySpan()>& next, Upload how = Upload::replace);
-  /// Sends a download()'s parts, of any cluster; std::invalid_argument for another number or seed.
+  /// Sends a download()'s parts, of any cluster; std::invalid_argument for another number or seed,
+  /// or if only one turns over.
   void upload(const class ClusterCopy& copy, Upload how = Upload::replace);
   [[nodiscard]] ClusterCopy download();  ///< The content of all parts, each of one moment.
-  /// Adds the content of `source`, on the servers, part by part: both need the same number of parts
-  /// and the same seed, else std::invalid_argument. Between clusters: download() and upload().
+  /// Adds the content of `source`, on the servers, part by part: both need the same number of
+  /// parts, the same seed, and to turn over or not alike, else std::invalid_argument. Between
+  /// clusters: download() and upload().
   void merge(ClusterFilter& source);
   [[nodiscard]] ClusterStats stats();
   [[nodiscard]] const std::string& name() const noexcept;

@@ -74,7 +74,7 @@ struct Options {
   /// holds after any number of changes. In return changes take longer: an erase and an insert 1.4
   /// times as long at a load of 0.80, 3.5 times at 0.95 (docs/SIZING.md, "Filters that turn over").
   /// Files are of hash version 3, which libraries that do not know it refuse. Without effect below
-  /// 64 blocks.
+  /// 64 blocks. ClusterFilter takes it too (cluster.h).
   bool turns_over = false;
   /// Options for capacity_for(bytes, fpr) keys. std::invalid_argument if there is no such filter.
   [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);

@@ -86,16 +86,16 @@ constexpr std::size_t kPartsOfPrimary = 4;  // at least
 constexpr char kTaken[] = "the name is taken; choose another, or remove that filter first";
 
 // The name belongs to the client that sets its first field.
-void claim_name(Session& session) {
-  Request request =
-      session.about_all(encode_command({"HSETNX", session.name(), "format", kFormat}));
+void claim_name(Session& session, std::string_view format) {
+  Request request = session.about_all(encode_command({"HSETNX", session.name(), "format", format}));
   request.changes = true;
   if (session.run(request).reply.integer == 1) return;
   session.client().forget();
   session.fail(session.label(), kTaken);
 }
 
-void take_name(Session& session, std::uint32_t parts) {
+void take_name(Session& session, const Descriptor& descriptor) {
+  const std::uint32_t parts = descriptor.parts;
   if (session.look().exists) session.fail(session.label(), kTaken);
   const std::size_t primaries = session.client().primaries().size();
   if (primaries > 1 && parts < kPartsOfPrimary * primaries) {
@@ -104,7 +104,7 @@ void take_name(Session& session, std::uint32_t parts) {
         std::to_string(kPartsOfPrimary * primaries) +
         " parts, so that all of them have about as many; not " + std::to_string(parts));
   }
-  claim_name(session);
+  claim_name(session, descriptor.format());
 }
 
 // On an answer that is an error, takes away what was made and throws.
@@ -122,6 +122,7 @@ void reserve_parts(Session& session) {
                                         "SEED",
                                         std::to_string(settings.seed)};
     if (settings.all_widths) command.insert(command.end(), {"WIDTHS", "5"});
+    if (settings.turns_over) command.insert(command.end(), {"TURNSOVER", "1"});
     return encode_command(command);
   });
   for (Request& request : requests) request.changes = true;
@@ -234,7 +235,7 @@ ClusterFilter ClusterFilter::create(const ClusterOptions& cluster, std::string_v
   const cluster::Descriptor descriptor = cluster::describe(options, parts);
   std::unique_ptr<State> state(new State{cluster::Session(cluster, name), {}});
   cluster::Session& session = state->session;
-  cluster::take_name(session, descriptor.parts);
+  cluster::take_name(session, descriptor);
   session.set(descriptor);
   session.run(session.about_all(cluster::encode_command(cluster::encode_fields(name, descriptor))));
   session.run({"HSET", name, "state", "creating"});
@@ -271,7 +272,8 @@ bool ClusterFilter::remove(const ClusterOptions& cluster, std::string_view name)
   } else {
     const std::vector<std::string> parts = cluster::find_parts(session);
     if (parts.empty() && !found.exists) return false;
-    if (!found.exists) cluster::claim_name(session);  // so that no other makes one
+    // So that no other makes one.
+    if (!found.exists) cluster::claim_name(session, cluster::kFormat);
     cluster::unlink(session, parts);
   }
   session.run({"DEL", name});
@@ -310,10 +312,9 @@ void ClusterFilter::upload(const std::function<KeySpan()>& next, Upload how) {
 void ClusterFilter::upload(const ClusterCopy& copy, Upload how) {
   const cluster::Descriptor& theirs = copy.state_->parts.descriptor();
   const cluster::Descriptor& ours = state_->session.descriptor();
-  if (theirs.parts != ours.parts || theirs.seed != ours.seed) {
-    throw std::invalid_argument("the copy has " + parts_and_seed(theirs) + ", but '" + name() +
-                                "' has " + parts_and_seed(ours) +
-                                "; create one with those of the copy");
+  if (!can_unite(theirs, ours)) {
+    throw std::invalid_argument("the copy has " + common_of(theirs) + ", but '" + name() +
+                                "' has " + common_of(ours) + "; create one with those of the copy");
   }
   cluster::upload(state_->session, copy.state_->parts, how);
 }

@@ -42,7 +42,8 @@ double rate_of(const Options& options, bool grows) {
   }
   if (options.fpr != 0) throw std::invalid_argument("give either fpr or bits");
   // A filter that grows gives its first generations half of its rate; all plans keep a quarter.
-  const auto rate = static_cast<double>(redis::rate_when_full(options.bits, 0) + 1) / 1e9;
+  const redis::Billionths full = redis::rate_when_full(options.bits, 0, options.turns_over);
+  const auto rate = static_cast<double>(full + 1) / 1e9;
   return std::max(rate * (grows ? 2 : 1) / 0.75 + 1e-9, redis::lowest_error(grows ? kGrows : 0));
 }
 
@@ -87,6 +88,7 @@ Descriptor describe(const Options& options, unsigned parts) {
   made.parts = parts;
   made.capacity = options.capacity;
   made.max_capacity = options.max_capacity;
+  made.turns_over = options.turns_over;
   made.fpr = rate_of(options, made.grows());
   const double least = redis::lowest_error(made.grows() ? kGrows : 0);
   if (!(made.fpr >= least && made.fpr < 1)) {
@@ -113,6 +115,7 @@ redis::Settings part_settings(const Descriptor& descriptor, std::uint64_t items)
   settings.expansion = descriptor.grows() ? kGrows : 0;
   settings.seed = descriptor.seed;
   settings.all_widths = redis::may_have_all_widths(settings);
+  settings.turns_over = descriptor.turns_over;
   return settings;
 }
 
@@ -123,6 +126,7 @@ std::vector<std::string> encode_fields(std::string_view name, const Descriptor& 
   for (const auto& [field, number] : kNumbers) {
     command.insert(command.end(), {field, std::to_string(descriptor.*number)});
   }
+  if (descriptor.turns_over) command.insert(command.end(), {"turns_over", "1"});
   return command;
 }
 
@@ -141,9 +145,10 @@ FoundDescriptor decode_fields(const Reply& reply) {
   };
   Descriptor& made = found.descriptor;
   found.format = text("format");
-  found.has_format = found.format == kFormat;
+  made.turns_over = found.format == kTurningFormat;
+  found.has_format = found.format == made.format();
   found.has_parts = take(made.parts, "parts") && made.parts != 0 && made.parts <= kMaxParts;
-  bool is_whole = take(made.fpr, "fpr");
+  bool is_whole = take(made.fpr, "fpr") && (!made.turns_over || text("turns_over") == "1");
   for (const auto& [name, number] : kNumbers) is_whole &= take(made.*number, name);
   for (std::size_t i = 0; i + 1 < reply.elements.size(); i += 2) {
     const std::string_view name = reply.elements[i].text;

@@ -1,12 +1,13 @@
 // What a logical filter is: the fields of its descriptor, the names of its parts, their settings.
 // The descriptor is the hash key NAME on the servers:
 //
-//   format        1
+//   format        1, or 2 of a filter that turns over: clients of format 1 refuse it
 //   parts         1 to 16384
 //   seed          of all parts
 //   fpr           the wanted rate, as the shortest decimal fraction that is the same double
 //   capacity      of all parts together
 //   max_capacity  as given to create(): 0, or above `capacity`: parts grow; else they do not
+//   turns_over    1, in format 2 only
 //   state         "creating" until all parts are there, then "ready"
 //   created_by    a program and its version, for people
 //   id            drawn when it is made: another filter of the same name has another one
@@ -33,6 +34,7 @@ namespace nestline { inline namespace v0_3 { namespace cluster {
 
 inline constexpr std::uint32_t kMaxParts = 16384;
 inline constexpr std::string_view kFormat = "1";
+inline constexpr std::string_view kTurningFormat = "2";
 inline constexpr std::string_view kReady = "ready";
 inline constexpr std::string_view kLeftPrefix = "left:";
 
@@ -44,6 +46,9 @@ struct Descriptor {
   std::uint64_t max_capacity = 0;
   std::uint64_t id = 0;
   std::uint64_t epoch = 0;
+  bool turns_over = false;
+  /// Its field of this name.
+  [[nodiscard]] std::string_view format() const { return turns_over ? kTurningFormat : kFormat; }
   /// Whether its parts grow.
   [[nodiscard]] bool grows() const { return max_capacity == 0 || max_capacity > capacity; }
   friend bool operator==(const Descriptor&, const Descriptor&) = default;
@@ -52,7 +57,7 @@ struct Descriptor {
 /// What the key on the server has, also when it is not whole.
 struct FoundDescriptor {
   bool exists = false;
-  bool has_format = false;  ///< It is a descriptor of this format, or was about to become one.
+  bool has_format = false;  ///< It is a descriptor of a known format, or was about to become one.
   std::string format;
   bool is_ready = false;   ///< `descriptor` is whole and all parts were made.
   bool has_parts = false;  ///< `descriptor.parts` is known.
@@ -63,8 +68,13 @@ struct FoundDescriptor {
 /// From ClusterFilter::create's options; draws id and seed. Throws std::invalid_argument.
 Descriptor describe(const Options& options, unsigned parts);
 
-inline std::string parts_and_seed(const Descriptor& descriptor) {
-  return std::to_string(descriptor.parts) + " parts and seed " + std::to_string(descriptor.seed);
+/// What two must have in common to be united, for an error.
+inline std::string common_of(const Descriptor& descriptor) {
+  return std::to_string(descriptor.parts) + " parts and seed " + std::to_string(descriptor.seed) +
+         (descriptor.turns_over ? ", and turns over" : "");
+}
+inline bool can_unite(const Descriptor& a, const Descriptor& b) {
+  return a.parts == b.parts && a.seed == b.seed && a.turns_over == b.turns_over;
 }
 
 std::uint64_t draw();  ///< 64 bits from the system's source of chance

@@ -107,9 +107,9 @@ void merge(Session& target, Session& source) {
   source.read_again();
   target.read_again();
   const Descriptor &ours = target.descriptor(), &theirs = source.descriptor();
-  if (ours.parts != theirs.parts || ours.seed != theirs.seed) {
-    throw std::invalid_argument("'" + source.name() + "' has " + parts_and_seed(theirs) +
-                                ", but '" + target.name() + "' has " + parts_and_seed(ours) +
+  if (!can_unite(ours, theirs)) {
+    throw std::invalid_argument("'" + source.name() + "' has " + common_of(theirs) + ", but '" +
+                                target.name() + "' has " + common_of(ours) +
                                 "; filters that are merged need the same");
   }
   const std::vector<Address>& nodes = target.client().primaries();

@@ -4,7 +4,7 @@
 //     0  magic: 8e 'N' 'C' 'L' 0d 0a 1a 0a    24  u64 fpr: the bits of the double
 //     8  u32 version, 1                       32  u64 capacity
 //    12  u32 parts                            40  u64 max capacity
-//    16  u64 seed                             48  u64 0
+//    16  u64 seed                             48  u64 turns over: 0 or 1
 //                                             56  u64 checksum of bytes 0 to 55
 //
 // Then the parts one after the other. Each is the pieces of its image
@@ -51,7 +51,7 @@ using Number = std::array<std::byte, 8>;
 constexpr auto kHeadFields = [](auto& at, auto& head) {
   at(12, 4, head.parts);
   at(16, 8, head.seed, head.fpr, head.capacity, head.max_capacity);
-  at(48, 8, kNoBits);
+  at(48, 8, head.turns_over);
 };
 
 Number bytes_of(std::uint64_t number) {
@@ -92,7 +92,9 @@ class Reader {
       }
       parts.values()[part] = reader.finish();
       if (!parts.values()[part]) refuse("part " + std::to_string(part) + " is not whole");
-      if (parts.value(part).settings().seed != parts.descriptor().seed ||
+      const redis::Settings& settings = parts.value(part).settings();
+      if (settings.seed != parts.descriptor().seed ||
+          settings.turns_over != parts.descriptor().turns_over ||
           !parts.value(part).tables().empty()) {
         refuse("part " + std::to_string(part) + " belongs to another filter");
       }

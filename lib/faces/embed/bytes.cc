@@ -15,7 +15,6 @@
 #include "lib/filters/file/file_format.h"
 #include "lib/filters/filter/blocks.h"
 #include "lib/filters/filter/bulk_build.h"
-#include "lib/filters/filter/sizing.h"
 
 namespace nestline { inline namespace v0_3 {
 
@@ -90,9 +89,10 @@ void prefetch_home(const Blocks& blocks, std::uint64_t key) noexcept {
 
 std::size_t bytes_beside(const Filter&) noexcept { return sizeof(Blocks); }
 
-double fpr_when_full(int bits, unsigned growth) {
+double fpr_when_full(int bits, unsigned growth, bool turns_over) {
   constexpr double kFullLoad = 0.95;
-  return false_positive_rate(bits, kFullLoad, second_probe_share(bits, kFullLoad, growth), growth);
+  const double second_probes = second_probe_share(bits, kFullLoad, growth, turns_over);
+  return false_positive_rate(bits, kFullLoad, second_probes, growth);
 }
 
 std::uint64_t capacity_of(int bits, std::uint64_t base_blocks, unsigned growth) {

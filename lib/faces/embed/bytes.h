@@ -9,7 +9,7 @@
 // they never wait and have no section. Those that only read also serve a child process that this
 // thread has forked, whatever the others were doing.
 //
-// storage.h and little_endian.h are included for users of this one.
+// sizing.h, storage.h and little_endian.h are included for users of this one.
 #ifndef NESTLINE_LIB_FACES_EMBED_BYTES_H_
 #define NESTLINE_LIB_FACES_EMBED_BYTES_H_
 
@@ -21,6 +21,7 @@
 
 #include "lib/engine/place/little_endian.h"
 #include "lib/engine/place/shape.h"
+#include "lib/filters/filter/sizing.h"
 #include "lib/filters/filter/storage.h"
 #include "nestline/expiring_filter.h"
 
@@ -74,8 +75,9 @@ ConcurrentFilter make_concurrent(Filter&& filter);
 Filter copy_of(const ConcurrentFilter& shared);
 // Takes all keys out, in place and block by block. Readers may meanwhile find some and miss others.
 void empty(ConcurrentFilter& shared) noexcept;
-// The false-positive rate of a filter that inserts have filled to 95 % after each of its doublings.
-double fpr_when_full(int bits, unsigned growth);
+// The false-positive rate of a filter that inserts have filled to 95 % after each of its doublings;
+// `turns_over`: of one with guest lanes, after many turnovers.
+double fpr_when_full(int bits, unsigned growth, bool turns_over = false);
 // Items that a filter of so many blocks in the beginning has room for after so many doublings.
 std::uint64_t capacity_of(int bits, std::uint64_t base_blocks, unsigned growth);
 // The version of hash_key and of what follows from a hash (docs/FORMAT.md).

@@ -57,6 +57,23 @@ void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
   }
 }
 
+// The copies of a key in a block where it is at home, or away, and whether they surely are its own.
+struct Own {
+  bool any;
+  bool sure;
+};
+Own own_copies(const Blocks& state, const Place& place, Residence as) {
+  const Block& block = state.view.blocks[place.block];
+  return visit_layout(state.bits, [&](auto layout) {
+    using Lanes = GuestLanes<Laned<decltype(layout)>>;
+    const Lanes lanes(has_guest_lanes(state.view.geometry), block);
+    const std::uint64_t slots = as == Residence::guest ? lanes.of_guests_now(place.fingerprint)
+                                                       : lanes.of_native(place.fingerprint);
+    const bool any = (state.engine->block.copies(block, place) & slots) != 0;
+    return Own{any, any && lanes.of_guest(place.fingerprint) != Lanes::kEverywhere};
+  });
+}
+
 }  // namespace
 
 bool are_related(const Shape& a, const Shape& b) noexcept {
@@ -69,15 +86,16 @@ MatchConfidence match_confidence_of(const Blocks& state, std::uint64_t key) noex
   const auto mark = [&](const Place& place) {
     return state.view.blocks[place.block].overflow_mark();
   };
-  const auto has_copy = [&](const Place& place) {
-    return state.engine->block.copies(state.view.blocks[place.block], place) != 0;
-  };
   const Place home = home_of(state.bits, geometry, state.hasher()(key).value);
+  const Own here = own_copies(state, home, Residence::native);
+  if (here.sure) return MatchConfidence::sure;
   Place away;
-  if (!has_copy(home)) {
-    const bool found = may_be_away(geometry, mark(home), home, away) && has_copy(away);
-    return found ? MatchConfidence::away : MatchConfidence::none;
+  Own there{};
+  if (may_be_away(geometry, mark(home), home, away)) {
+    there = own_copies(state, away, Residence::guest);
   }
+  if (there.sure) return MatchConfidence::sure;
+  if (!here.any) return there.any ? MatchConfidence::away : MatchConfidence::none;
   const Place other = moved(geometry, home);
   return may_be_away(geometry, mark(other), other, away) ? MatchConfidence::home
                                                          : MatchConfidence::sure;

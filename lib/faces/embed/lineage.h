@@ -10,27 +10,30 @@
 // Let x be the key to erase, with home A and alternate B. Let y be a key with the same fingerprint
 // and bucket offset and home B; its alternate is A. Of filter i let
 //
-//   a_i, b_i   be the copies in A and in B,
+//   a_i, b_i   be the copies in A and in B of which no slot tells whose they are,
+//   s_i, t_i   the copies that surely are of x, and of y: with guest lanes (lanes.h), where the
+//              class has one and a block is not mixed, natives and guests are known,
 //   x_i, y_i   the number of keys that were stored in i as x and as y.
 //
-// By I1 (table-inl.h): a_i + b_i = x_i + y_i; a_i >= x_i unless A's mark covers the rank; b_i >=
-// y_i unless B's does.
+// By I1 (table-inl.h): a_i + b_i = (x_i - s_i) + (y_i - t_i), neither below 0; a_i >= x_i - s_i
+// unless A's mark covers the rank; b_i >= y_i - t_i unless B's does.
 //
-// Erasing an x from filter i keeps this where x_i > 0, as shown in table-inl.h. Where x_i = 0, the
-// copy that goes is a y's, and the keys have to be relabelled. Copies of x and y are bit-identical,
-// so one may decide afterwards which key a copy stands for: an x of another filter j becomes a y,
-// in place of the y of i. So y_i and x_j fall by 1, and y_j rises by 1. That needs an x_j > 0, and
-// b_j > y_j unless B's mark covers the rank in j. Erasing takes the first of these cases that some
+// Erasing an x from filter i keeps this where x_i > 0, as shown in table-inl.h; it takes a sure
+// copy where there is one, and never one of y's. Where x_i = 0, the copy that goes is a y's, and
+// the keys have to be relabelled. Unknown copies of x and y are bit-identical, so one may decide
+// afterwards which key a copy stands for: an x of another filter j becomes a y, in place of the
+// y of i. So y_i and x_j fall by 1, and y_j rises by 1. That needs an x_j > s_j, and, unless B's
+// mark covers the rank in j, b_j > y_j - t_j. Erasing takes the first of these cases that some
 // filter i is in:
 //
 //   case   condition                                      why I1 is kept
-//   sure   a_i > 0, and B's mark does not cover the       y_i <= b_i, so x_i >= a_i > 0
-//          rank
-//   home   a_i > 0, and no filter is sure                 if x_i = 0, some x_j > 0. Either a_j > 0,
-//                                                         then B's mark covers the rank in j. Or
-//                                                         a_j = 0, then b_j = x_j + y_j >= y_j + 1
-//   away   b_i > 0, A's mark covers the rank, and         if x_i = 0, some x_j > 0, with a_j = 0 as
-//          a_j = 0 in every j                             before
+//   sure   s_i > 0, or a_i > 0 and B's mark does not      y_i - t_i <= b_i, so x_i >= s_i + a_i > 0
+//          cover the rank
+//   home   a_i > 0, and no filter is sure                 if x_i = 0, some x_j > 0 = s_j. Either
+//                                                         a_j > 0, then B's mark covers the rank in
+//                                                         j. Or a_j = 0, then b_j > y_j - t_j
+//   away   b_i > 0, A's mark covers the rank, and         if x_i = 0, some x_j > 0 = s_j, with
+//          a_j = 0 in every j                             a_j = 0 as before
 #ifndef NESTLINE_LIB_FACES_EMBED_LINEAGE_H_
 #define NESTLINE_LIB_FACES_EMBED_LINEAGE_H_
 
@@ -45,10 +48,10 @@ bool are_related(const Shape& a, const Shape& b) noexcept;
 
 // How a filter shows a key, in the order of the choice above.
 enum class MatchConfidence : std::uint8_t {
-  none,  // not at all
+  none,  // not at all, or by copies that surely are another key's
   away,  // in its alternate only
   home,  // at home
-  sure,  // at home, and no copy there can be of a key whose home is the alternate
+  sure,  // by a copy that no key can have whose home is the alternate
 };
 MatchConfidence match_confidence_of(const internal::Blocks& blocks, std::uint64_t key) noexcept;
 // Whether the bucket has as many copies of the key as slots, or one less, and an insert would have

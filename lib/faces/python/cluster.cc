@@ -160,18 +160,19 @@ ca_file, cert_file, key_file, verify, timeout (seconds, 2), wait_replicas.
       "create",
       [](const py::object& servers, const std::string& name, py::handle capacity,
          const py::object& fpr, py::handle bits, py::handle max_capacity, py::handle seed,
-         py::handle parts, const py::kwargs& more) {
+         py::handle parts, bool turns_over, const py::kwargs& more) {
         const ClusterOptions cluster = servers_of(servers, more);
-        const Options options =
-            options_of(capacity, fpr, bits, max_capacity, seed, py::float_(Options().load));
+        const Options options = options_of(capacity, fpr, bits, max_capacity, seed,
+                                           py::float_(Options().load), turns_over);
         const auto count = static_cast<unsigned>(small_of(parts, "parts"));
         const Released released;
         return boxed(ClusterFilter::create(cluster, name, options, count));
       },
       py::arg("servers"), py::arg("name"), py::arg("capacity"), py::kw_only(),
       py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
-      py::arg("seed") = 0, py::arg("parts") = 64,
-      R"(A new logical filter. ClusterError when the name is taken.
+      py::arg("seed") = 0, py::arg("parts") = 64, py::arg("turns_over") = false,
+      R"(A new logical filter. ClusterError when the name is taken. turns_over as for Filter:
+servers and programs of nestline before 0.3 refuse such a one.
 )");
   type.def_static(
       "open",

@@ -19,6 +19,11 @@ namespace nestline { inline namespace v0_3 {
 
 // In smaller filters many keys have no other block: nobody would use their guest lanes.
 inline constexpr std::uint64_t kLeastLaneBlocks = 64;
+// Of a filter that has so many blocks before it doubles; `turns_over` as Options have it.
+constexpr Placement placement_of(bool turns_over, std::uint64_t base_blocks) {
+  return turns_over && base_blocks >= kLeastLaneBlocks ? Placement::guest_lanes
+                                                       : Placement::anywhere;
+}
 
 // The decided size of a new filter.
 struct Size {
@@ -31,9 +36,7 @@ struct Size {
 
   // Of the empty filter.
   [[nodiscard]] Shape shape(std::uint64_t seed) const {
-    const bool has_lanes = turns_over && blocks >= kLeastLaneBlocks;
-    const Placement placement = has_lanes ? Placement::guest_lanes : Placement::anywhere;
-    return {bits, {blocks, 0, placement}, seed, capacity, max_capacity};
+    return {bits, {blocks, 0, placement_of(turns_over, blocks)}, seed, capacity, max_capacity};
   }
 };
 

@@ -14,3 +14,5 @@ nestline cluster push new --server 10.0.0.1:6379 words2
 nestline cluster merge all new --server 10.0.0.1:6379                # the same parts and seed
 nestline cluster drop all --server 10.0.0.1:6379
 nestline cluster drop new --server 10.0.0.1:6379
+nestline cluster create open --server 10.0.0.1:6379 --capacity 1000000 --turns-over   # keys come and go
+nestline cluster drop open --server 10.0.0.1:6379

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/faces/cluster/part_set.h"
+#include "lib/faces/embed/fields.h"
 #include "nestline/cluster.h"
 #include "nestline/format_error.h"
 #include "tests/support/files.h"
@@ -39,6 +40,14 @@ PartSet built_of(const Descriptor& descriptor, KeySpan keys) {
 }
 
 PartSet small_set() { return built_of(describe({.capacity = 100, .seed = 3}, 3), sequence(0, 60)); }
+
+// The copy with this number of 64 bits in its head, which is sealed again.
+std::string with_head(std::string bytes, std::size_t at, std::uint64_t number) {
+  const auto head = std::as_writable_bytes(std::span(bytes)).first(64);
+  put(head, at, number);
+  seal(head);
+  return bytes;
+}
 
 TEST_F(Copy, AnswersAsTheFilesOfItDo) {
   const Descriptor descriptor = describe({.capacity = 200'000, .fpr = 0.003}, 64);
@@ -72,6 +81,24 @@ TEST_F(Copy, HoldsEveryKeyHoweverTheyAreDealt) {
   EXPECT_EQ(built.items(), keys.size());
   write_copy(path(), built);
   EXPECT_EQ(read_copy(path()).items(), keys.size());
+}
+
+// The number at 48, which was 0, keeps older versions away; and the parts are as the head says.
+TEST_F(Copy, OfWhatTurnsOverSaysSo) {
+  for (const bool turns_over : {false, true}) {
+    const Options options = {.capacity = 10'000, .seed = 3, .turns_over = turns_over};
+    write_copy(path(), built_of(describe(options, 2), sequence(0, 10'000)));
+    EXPECT_EQ(bytes()[48], turns_over ? 1 : 0);
+    const PartSet read = read_copy(path());
+    EXPECT_EQ(read.descriptor().turns_over, turns_over);
+    EXPECT_EQ(read.value(1).settings().turns_over, turns_over);
+    EXPECT_EQ(read.items(), 10'000U);
+    for (const std::uint64_t number : {std::uint64_t{!turns_over}, std::uint64_t{2}}) {
+      const std::string whole = bytes();
+      expect_refused(with_head(whole, 48, number));
+      test::write_file(path(), whole);
+    }
+  }
 }
 
 TEST_F(Copy, OfNothingIsAFile) {

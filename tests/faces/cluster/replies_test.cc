@@ -1,6 +1,7 @@
 // Replies, the map of slots, descriptors, and the bits of an answer: also of hostile servers.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -146,7 +147,8 @@ TEST(Bits, OfAnotherLengthDoNotFit) {
 std::vector<std::string> fields_of(const Descriptor& descriptor) {
   std::vector<std::string> fields = encode_fields("name", descriptor);
   fields.erase(fields.begin(), fields.begin() + 2);
-  fields.insert(fields.end(), {"format", "1", "state", "ready", "left:5", "77", "unknown", "x"});
+  fields.insert(fields.end(), {"format", std::string(descriptor.format()), "state", "ready",
+                               "left:5", "77", "unknown", "x"});
   return fields;
 }
 
@@ -166,18 +168,45 @@ TEST(Descriptors, AreReadAsTheyWereWritten) {
   EXPECT_FALSE(decode_fields(reply_of(array({}))).exists);
 }
 
+// Clients that do not know the field have to refuse it, by its format.
+TEST(Descriptors, OfWhatTurnsOverHaveAFormatOfTheirOwn) {
+  const Descriptor plain = describe({.capacity = 1000}, 4);
+  const auto has_field = [](const std::vector<std::string>& fields) {
+    return std::ranges::find(fields, "turns_over") != fields.end();
+  };
+  EXPECT_EQ(plain.format(), "1");
+  EXPECT_FALSE(has_field(fields_of(plain)));
+  EXPECT_FALSE(part_settings(plain, 1000).turns_over);
+  const Descriptor turns = describe({.capacity = 1000, .turns_over = true}, 4);
+  EXPECT_EQ(turns.format(), "2");
+  EXPECT_TRUE(has_field(fields_of(turns)));
+  EXPECT_TRUE(part_settings(turns, 1000).turns_over);
+  const FoundDescriptor found = decode_fields(fields_reply(fields_of(turns)));
+  EXPECT_TRUE(found.has_format && found.is_ready);
+  EXPECT_EQ(found.descriptor, turns);
+  // In format 1 the field is an unknown one.
+  auto fields = fields_of(plain);
+  fields.insert(fields.end(), {"turns_over", "1"});
+  EXPECT_EQ(decode_fields(fields_reply(fields)).descriptor, plain);
+  fields = fields_of(turns);
+  *std::ranges::find(fields, "2") = "3";
+  EXPECT_FALSE(decode_fields(fields_reply(fields)).has_format);
+}
+
 TEST(Descriptors, WithoutAFieldOrWithAWrongOneAreNotReady) {
-  const std::vector<std::string> whole = fields_of(describe({.capacity = 1000}, 4));
-  for (std::size_t i = 0; i + 4 < whole.size(); i += 2) {  // all but the last two are needed
-    if (whole[i] == "created_by") continue;
-    auto fields = whole;
-    fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(i),
-                 fields.begin() + static_cast<std::ptrdiff_t>(i) + 2);
-    EXPECT_FALSE(decode_fields(fields_reply(fields)).is_ready) << whole[i];
-    for (const char* const value : {"", "-1", "x", "1x", "99999999999999999999999"}) {
-      fields = whole;
-      fields[i + 1] = value;
-      EXPECT_FALSE(decode_fields(fields_reply(fields)).is_ready) << whole[i] << " " << value;
+  for (const bool turns_over : {false, true}) {
+    const auto whole = fields_of(describe({.capacity = 1000, .turns_over = turns_over}, 4));
+    for (std::size_t i = 0; i + 4 < whole.size(); i += 2) {  // all but the last two are needed
+      if (whole[i] == "created_by") continue;
+      auto fields = whole;
+      fields.erase(fields.begin() + static_cast<std::ptrdiff_t>(i),
+                   fields.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+      EXPECT_FALSE(decode_fields(fields_reply(fields)).is_ready) << whole[i];
+      for (const char* const value : {"", "-1", "x", "1x", "99999999999999999999999"}) {
+        fields = whole;
+        fields[i + 1] = value;
+        EXPECT_FALSE(decode_fields(fields_reply(fields)).is_ready) << whole[i] << " " << value;
+      }
     }
   }
 }
@@ -200,15 +229,18 @@ TEST(Descriptors, OptionsOutOfBoundsAreRefused) {
 TEST(Descriptors, BitsChooseTheWidthOfThePart) {
   for (const int bits : kFilterWidths) {
     for (const std::uint64_t max_capacity : {std::uint64_t{0}, std::uint64_t{1'000'000}}) {
-      const Options options = {.capacity = 1'000'000, .bits = bits, .max_capacity = max_capacity};
+      Options options = {.capacity = 1'000'000, .bits = bits, .max_capacity = max_capacity};
       if (redis::needs_all_widths(bits) && max_capacity == 0) {
         EXPECT_THROW(describe(options, 8), std::invalid_argument);
         continue;
       }
-      const Descriptor made = describe(options, 8);
-      const redis::Settings settings = part_settings(made, made.capacity);
-      EXPECT_EQ(settings.expansion, max_capacity == 0 ? 1 : 0);
-      EXPECT_EQ(redis::plan_generation(settings, 0, settings.capacity).bits, bits);
+      for (const bool turns_over : {false, true}) {
+        options.turns_over = turns_over;
+        const Descriptor made = describe(options, 8);
+        const redis::Settings settings = part_settings(made, made.capacity);
+        EXPECT_EQ(settings.expansion, max_capacity == 0 ? 1 : 0);
+        EXPECT_EQ(redis::plan_generation(settings, 0, settings.capacity).bits, bits);
+      }
     }
   }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <random>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,10 +30,11 @@ std::vector<std::byte> bytes_of(const Filter& filter) {
   return {bytes.begin(), bytes.end()};
 }
 
-class SharedBlocks : public ::testing::TestWithParam<int> {
+class SharedBlocks : public ::testing::TestWithParam<std::tuple<int, Placement>> {
  protected:
   Filter empty_filter() const {
-    return make_empty({GetParam(), {100, 2}, 9, capacity_of(GetParam(), 100, 2)}, nullptr);
+    const auto [bits, placement] = GetParam();
+    return make_empty({bits, {100, 2, placement}, 9, capacity_of(bits, 100, 2)}, nullptr);
   }
 };
 
@@ -42,7 +44,7 @@ TEST_P(SharedBlocks, AreThoseOfAFilter) {
   std::mt19937_64 random(1);
   std::vector<std::uint64_t> keys;
   for (int step = 0; step < 30000; ++step) {
-    if (keys.empty() || random() % 3 != 0) {
+    if (keys.size() < plain.capacity() * 9 / 10 || random() % 2 != 0) {
       const std::uint64_t key = random();
       const bool stored{plain.insert(key)};
       ASSERT_EQ(static_cast<bool>(shared.insert(key)), stored);
@@ -84,7 +86,10 @@ TEST_P(SharedBlocks, AreZeroWhenEmptied) {
   EXPECT_EQ(shared.size(), keys.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(Widths, SharedBlocks, ::testing::ValuesIn(kFilterWidths));
+INSTANTIATE_TEST_SUITE_P(Widths, SharedBlocks,
+                         ::testing::Combine(::testing::ValuesIn(kFilterWidths),
+                                            ::testing::Values(Placement::anywhere,
+                                                              Placement::guest_lanes)));
 
 }  // namespace
 }  // namespace nestline

@@ -92,6 +92,10 @@ def test_all_members(server, tmp_path):
             assert "only" in other and 4 in other
             filter |= other
             assert "only" in filter
+        with create(server, "turns", 5000, parts=8, seed=5, turns_over=True) as turns:
+            assert turns.insert(keys[:5000]).all() and turns.may_contain(keys[:5000]).all()
+            with pytest.raises(ValueError, match="turns over"):
+                turns |= filter
         with pytest.raises(nestline.ClusterError):
             create(server, "seen", 1000)
         with pytest.raises(TypeError):

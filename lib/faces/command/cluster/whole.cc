@@ -136,6 +136,10 @@ Command create_command() {
         "As large as --capacity: the parts do not grow, and further keys find no room;\n"
         "default: they grow until a server has no memory",
         count(create->options.max_capacity, 1, kMaxKeys)},
+       {"--turns-over", "",
+        "Keys will be removed and others added all the time: lookups keep their speed\n"
+        "and rate; servers and programs of nestline before 0.3 refuse the filter",
+        &create->options.turns_over},
        {"--seed", "S", "Seed of the hash",
         count(create->options.seed, 1, std::numeric_limits<std::uint64_t>::max())},
        {"--parts", "P",

@@ -47,7 +47,7 @@ constexpr auto kHeadFields = [](auto& at, auto& head) {
   at(16, 8, settings.capacity, settings.error);
   at(32, 2, settings.bucket_size, settings.max_iterations, settings.expansion, settings.all_widths);
   at(40, 8, settings.seed, head.deletes, head.items, head.ledger_entries, head.ledger_cursor);
-  at(118, 2, kNoBits);
+  at(118, 2, settings.turns_over);
   at(120, 8, head.awaited_items);
 };
 constexpr auto kSubFilterFields = [](auto& at, auto& sub_filter) {
@@ -212,9 +212,10 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
   }
   for (std::size_t i = 0; i < count; ++i) {
     const Bytes own = bytes.subspan(kGenerationsAt + kGenerationBytes * i);
-    const auto& [shape, keys] = head.sub_filters.emplace_back();
-    if (!get_fields(own, kSubFilterFields, head.sub_filters.back()) || !is_valid(shape, keys) ||
-        (needs_all_widths(shape.bits) && !head.settings.all_widths)) {
+    auto& [shape, keys] = head.sub_filters.emplace_back();
+    if (!get_fields(own, kSubFilterFields, head.sub_filters.back())) return std::nullopt;
+    shape.placement = placement_of(head.settings.turns_over, shape.base_blocks);
+    if (!is_valid(shape, keys) || (needs_all_widths(shape.bits) && !head.settings.all_widths)) {
       return std::nullopt;
     }
   }

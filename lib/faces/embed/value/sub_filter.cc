@@ -13,7 +13,7 @@ namespace nestline { inline namespace v0_3 { namespace redis {
 namespace {
 
 Shape filter_shape(const GenerationShape& shape, std::uint64_t seed) {
-  return {shape.bits, {shape.base_blocks, shape.growth}, seed, shape.capacity};
+  return {shape.bits, {shape.base_blocks, shape.growth, shape.placement}, seed, shape.capacity};
 }
 
 Options options_of(const SubFilterPlan& plan, std::uint64_t seed,
@@ -23,6 +23,7 @@ Options options_of(const SubFilterPlan& plan, std::uint64_t seed,
   options.bits = plan.bits;
   options.seed = seed;
   options.memory = memory;
+  options.turns_over = plan.turns_over;
   return options;
 }
 
@@ -53,7 +54,9 @@ std::size_t SubFilter::memory_bytes() const noexcept {
 }
 
 GenerationShape SubFilter::shape() const noexcept {
-  return {bits(), growth(), most_growth_, filter_shape_.geometry.base_blocks, capacity(), number_};
+  const Geometry& geometry = filter_shape_.geometry;
+  return {bits(),     growth(), most_growth_,      geometry.base_blocks,
+          capacity(), number_,  geometry.placement};
 }
 
 Outcome SubFilter::insert(std::uint64_t hash) noexcept {

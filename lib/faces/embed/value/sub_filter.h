@@ -81,6 +81,7 @@ struct GenerationShape {
   std::uint64_t base_blocks = 0;
   std::uint64_t capacity = 0;
   std::uint32_t number = 0;
+  Placement placement = Placement::anywhere;  // follows from Settings::turns_over
   friend bool operator==(const GenerationShape&, const GenerationShape&) = default;
 };
 

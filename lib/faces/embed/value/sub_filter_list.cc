@@ -194,7 +194,7 @@ void append_generation(std::vector<SubFilter>& sub_filters, const Settings& sett
   Billionths used = 0;
   std::uint64_t keys = 0;
   for (const SubFilter& sub_filter : sub_filters) {
-    used += rate_when_full(sub_filter.bits(), sub_filter.growth());
+    used += rate_when_full(sub_filter.bits(), sub_filter.growth(), settings.turns_over);
     keys += sub_filter.size();
   }
   SubFilterPlan plan = plan_generation(settings, used, first);

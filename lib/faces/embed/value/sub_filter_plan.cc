@@ -80,8 +80,8 @@ double promised_fpr(const Settings& settings) {
   return std::min(1.0, 2.0 * settings.bucket_size / 255);
 }
 
-Billionths rate_when_full(int bits, unsigned growth) {
-  return static_cast<Billionths>(std::ceil(fpr_when_full(bits, growth) * kOne));
+Billionths rate_when_full(int bits, unsigned growth, bool turns_over) {
+  return static_cast<Billionths>(std::ceil(fpr_when_full(bits, growth, turns_over) * kOne));
 }
 
 SubFilterPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity) {
@@ -89,20 +89,22 @@ SubFilterPlan plan_generation(const Settings& settings, Billionths used, std::ui
   const Billionths left = all > used ? all - used : 0;
   const Billionths part = settings.expansion == 0 ? left : left / 2;
   const unsigned doublings = used == 0 ? 0 : kMinDoublings;
+  const auto is_within = [&](int bits, unsigned growth) {
+    return rate_when_full(bits, growth, settings.turns_over) <= part;
+  };
   const auto* const width =
       std::find_if(kFilterWidths.begin(), kFilterWidths.end() - 1, [&](int bits) {
         // 12 bits at least in the default: they leave more of the promise to later families.
         const bool may_be =
             needs_all_widths(bits) ? settings.all_widths : bits >= 12 || settings.error != 0;
-        return may_be && doublings <= most_growth_of(bits) &&
-               rate_when_full(bits, doublings) <= part;
+        return may_be && doublings <= most_growth_of(bits) && is_within(bits, doublings);
       });
   unsigned growth = 0;
   while (settings.expansion != 0 && growth < most_growth_of(*width) &&
-         rate_when_full(*width, growth + 1) <= part) {
+         is_within(*width, growth + 1)) {
     ++growth;
   }
-  return {*width, capacity, growth};
+  return {*width, capacity, growth, settings.turns_over};
 }
 
 std::optional<unsigned> next_growth(const Settings& settings, std::uint64_t units,
@@ -123,7 +125,7 @@ SubFilterPlan plan_family(const Settings& settings, Billionths used, std::uint64
   const std::uint64_t capacity = further_capacity(settings, keys);
   const SubFilterPlan plan = plan_generation(settings, used, capacity);
   if (plan.most_growth != 0) return plan;
-  return {plan.bits, std::min(2 * capacity, kMaxFurtherCapacity), 0};
+  return {plan.bits, std::min(2 * capacity, kMaxFurtherCapacity), 0, plan.turns_over};
 }
 
 std::vector<unsigned> compact_growths(int bits, std::uint64_t base_blocks, unsigned most_growth,

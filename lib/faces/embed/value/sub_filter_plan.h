@@ -22,7 +22,8 @@
 // present items. So expansion 1 leaves at most a third of the memory unused; two sub_filters double
 // the room.
 //
-// Rates are compared as whole billionths, so that every machine makes the same decisions.
+// Rates are compared as whole billionths, so that every machine makes the same decisions. Those of
+// a value that turns over are rates after many turnovers, of filters with guest lanes.
 #ifndef NESTLINE_LIB_FACES_EMBED_VALUE_SUB_FILTER_PLAN_H_
 #define NESTLINE_LIB_FACES_EMBED_VALUE_SUB_FILTER_PLAN_H_
 
@@ -51,6 +52,9 @@ struct Settings {
   /// Whether 9 and 10 bits may be chosen, which hardly double: only with an error rate and
   /// expansion 0. Versions before 0.2 know no such value; a value keeps what it was made with.
   bool all_widths = false;
+  /// As Options::turns_over, of all its sub_filters. Versions before 0.3 know no such value; a
+  /// value keeps what it was made with.
+  bool turns_over = false;
   friend bool operator==(const Settings&, const Settings&) = default;
 };
 
@@ -70,6 +74,7 @@ struct SubFilterPlan {
   int bits;
   std::uint64_t capacity;
   unsigned most_growth;
+  bool turns_over = false;
 };
 
 /// The most doublings of a plan: up to these, fewer than one filter in a million gets more
@@ -90,7 +95,7 @@ Settings normalized(Settings settings);
 double lowest_error(std::uint16_t expansion);
 double promised_fpr(const Settings& settings);  ///< The promise P.
 /// The rate of a full filter of this width after this many doublings.
-Billionths rate_when_full(int bits, unsigned growth);
+Billionths rate_when_full(int bits, unsigned growth, bool turns_over = false);
 /// The next sub_filter, for `capacity` items, after others whose rates sum up to `used`.
 SubFilterPlan plan_generation(const Settings& settings, Billionths used, std::uint64_t capacity);
 

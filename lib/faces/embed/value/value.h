@@ -154,8 +154,9 @@ class CuckooValue {
   void compact();
   /// Adds everything in `other`, copies included. Each of its sub_filters is united with one of its
   /// family here that has room for both, or comes as a further one. Throws std::invalid_argument
-  /// when the seeds differ, `other` has tables, both are more than `capacity` at expansion 0, or a
-  /// sub_filter would come beyond `most_generations`. All or nothing. O(memory of both).
+  /// when the seeds differ, only one turns over, `other` has tables, both are more than `capacity`
+  /// at expansion 0, or a sub_filter would come beyond `most_generations`. All or nothing. O(memory
+  /// of both).
   void merge(const CuckooValue& other, std::uint64_t most_generations = kMaxGenerations);
 
   // Lookups.

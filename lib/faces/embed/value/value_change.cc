@@ -234,7 +234,7 @@ void CuckooValue::erase(std::span<const std::uint64_t> hashes, std::span<std::ui
 }
 
 // Erases from the front, at most kMaxHashes. Returns how many items it has dealt with: all, unless
-// the sub-filters became fewer. It looks all of them up first. Erases add no slots, so what the
+// the sub-filters became fewer. It looks all of them up first. Erases add no items, so what the
 // lookup found still holds when an item's turn comes: an item that no sub-filter showed is not
 // there, and one that a single sub-filter showed is in no other. The other items are erased singly.
 std::size_t CuckooValue::erase_some(std::span<const std::uint64_t> hashes,
@@ -414,6 +414,9 @@ void CuckooValue::empty_all() noexcept {
 void CuckooValue::merge(const CuckooValue& other, std::uint64_t most_generations) {
   if (other.settings_.seed != settings_.seed) {
     throw std::invalid_argument("the two hash their items under different seeds");
+  }
+  if (other.settings_.turns_over != settings_.turns_over) {
+    throw std::invalid_argument("one of the two turns over (TURNSOVER) and the other does not");
   }
   if (!other.tables_.empty()) {
     throw std::invalid_argument("tables of RedisBloom cannot be merged into another filter");

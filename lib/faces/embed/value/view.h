@@ -51,7 +51,9 @@
 //       shows x. Either it showed x all the time since before E, or it was added since E, by the
 //       same thread, so after E ended. If the latter held for all slots, no slot would have shown x
 //       between E's end and that addition. So one filter shows x from before E until after the
-//       chunk, and the View looks it up in between.
+//       chunk, and the View looks it up in between. (Where there are guest lanes, the rest of E may
+//       bring guests home and lower marks. Readers do not miss a guest that moves, and what a
+//       filter shows then it has shown before.)
 //
 // Where neither holds there may be no such filter: let x be in the older of two related filters.
 // The View looks into the newer one, without x. Then y, which looks the same, is added there and

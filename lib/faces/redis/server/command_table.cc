@@ -102,7 +102,7 @@ constexpr char kPerPiece[] = "O(m), m bytes of the piece";
 
 constexpr char kReserveArguments[] =
     "key capacity [BUCKETSIZE bucketsize] [MAXITERATIONS maxiterations] [EXPANSION expansion] "
-    "[ERROR error] [SEED seed] [WINDOW seconds] [WIDTHS widths]";
+    "[ERROR error] [SEED seed] [WINDOW seconds] [WIDTHS widths] [TURNSOVER turnsover]";
 
 const Entry kEntries[] = {
     {"cf.reserve", entry<reserve>, "write deny-oom", -3, inserted, kReserveArguments,

@@ -26,11 +26,12 @@ struct Setting {
   long long most;
 };
 
-constexpr std::array<Setting, 9> kSettings = {{
+constexpr std::array<Setting, 10> kSettings = {{
     {"cf-bucket-size", &Configuration::bucket_size, 1, kMaxBucketSize},
     {"cf-initial-size", &Configuration::initial_size, 2, kMaxCapacity},
     {"cf-max-iterations", &Configuration::max_iterations, 1, kMaxIterations},
     {"cf-expansion-factor", &Configuration::expansion, 0, kMaxExpansion},
+    {"cf-turns-over", &Configuration::turns_over, 0, 1},
     {"cf-max-expansions", &Configuration::max_expansions, 1, kMaxExpansions},
     {"cf-threads", &Configuration::threads, 0, Workers::kMaxThreads},
     {"cf-thread-items", &Configuration::thread_items, 1, kMaxThreadItems},

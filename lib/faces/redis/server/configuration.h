@@ -14,10 +14,11 @@ namespace nestline { inline namespace v0_3 { namespace redis {
 long long default_threads();
 
 struct Configuration {
-  long long bucket_size = 2;  // of new filters, as the next three
+  long long bucket_size = 2;  // of new filters, as the next four
   long long initial_size = 1024;
   long long max_iterations = 20;
-  long long expansion = 1;  // rounded up to a power of two
+  long long expansion = 1;   // rounded up to a power of two
+  long long turns_over = 0;  // 1: new filters of this server's clients turn over
   long long max_expansions = 32;
   long long threads = default_threads();  // 0: the server's thread answers everything
   long long thread_items = 8192;          // smaller batches stay on the server's thread

@@ -13,7 +13,8 @@
 // replicated first, at which copies of this server open a sub_filter beside the tables.
 //
 // WIDTHS says among how many widths the plan chooses, 3 or 5 (Settings::all_widths). Without it
-// they are the three that every version knows.
+// they are the three that every version knows. TURNSOVER 1 is Settings::turns_over. Without it a
+// client's filter is as cf-turns-over says; what is replayed without it does not turn over.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -47,18 +48,27 @@ enum class Maker { nestline, redisbloom };
 
 void replicate_reserve(const Call& call, const Settings& settings, Maker maker) {
   const auto seed = digits(settings.seed), error = digits(settings.error);
-  const bool has_error = settings.error != 0;
+  std::array<const char*, 8> more{};  // words of ours with their values
+  std::string format = "slclclcl";
+  std::size_t used = 0;
+  const auto add = [&](const char* word, const char* value) {
+    more[used++] = word;
+    more[used++] = value;
+    format += "cc";
+  };
+  if (maker == Maker::nestline) {
+    if (settings.error != 0) add("ERROR", error.data());
+    add("SEED", seed.data());
+    if (settings.all_widths) add("WIDTHS", "5");
+    if (settings.turns_over) add("TURNSOVER", "1");
+  }
   // Arguments that the format does not name are not read.
-  const char* const format = maker == Maker::redisbloom ? "slclclcl"
-                             : !has_error               ? "slclclclcc"
-                             : settings.all_widths      ? "slclclclcccccc"
-                                                        : "slclclclcccc";
-  api.Replicate(call.context, "CF.RESERVE", format, call.key(),
+  api.Replicate(call.context, "CF.RESERVE", format.c_str(), call.key(),
                 static_cast<long long>(settings.capacity), "BUCKETSIZE",
                 static_cast<long long>(settings.bucket_size), "MAXITERATIONS",
                 static_cast<long long>(settings.max_iterations), "EXPANSION",
-                static_cast<long long>(settings.expansion), has_error ? "ERROR" : "SEED",
-                has_error ? error.data() : seed.data(), "SEED", seed.data(), "WIDTHS", "5");
+                static_cast<long long>(settings.expansion), more[0], more[1], more[2], more[3],
+                more[4], more[5], more[6], more[7]);
 }
 
 std::uint64_t draw_seed(const Call& call) {
@@ -92,6 +102,7 @@ class ReserveOptions {
       return fail(kUnknownArgument);
     }
     if (!is_of_redisbloom()) return true;
+    for (const std::size_t ours : {kWidths, kTurnsOver}) values_[ours] = nullptr;
     // RedisBloom looks for a word in all arguments and takes what follows its first occurrence.
     for (const std::size_t option : {kIterations, kBucketSize, kExpansion}) {
       values_[option] = nullptr;
@@ -119,7 +130,7 @@ class ReserveOptions {
         !number(kBucketSize, 1, most_bucket, standard.bucket_size, settings.bucket_size) ||
         !number(kExpansion, 0, kMaxExpansion, standard.expansion, settings.expansion) ||
         !error(settings, lowest_error(settings.expansion)) || !seed(settings) ||
-        !widths(settings)) {
+        !widths(settings) || !turns_over(settings)) {
       return false;
     }
     if (*capacity < 2 * settings.bucket_size || *capacity > kMaxCapacity) {
@@ -133,7 +144,7 @@ class ReserveOptions {
   bool read(WindowSettings& settings, std::uint64_t& time) {
     const auto capacity = integer(call_.arguments[2]);
     if (!capacity) return fail(kBadCapacity);
-    for (const std::size_t option : {kIterations, kBucketSize, kExpansion, kWidths}) {
+    for (const std::size_t option : {kIterations, kBucketSize, kExpansion, kWidths, kTurnsOver}) {
       if (values_[option] == nullptr) continue;
       return fail("ERR a filter with WINDOW does not grow and has no " +
                   std::string(kWords[option]));
@@ -158,9 +169,10 @@ class ReserveOptions {
 
  private:
   static constexpr std::size_t kIterations = 0, kBucketSize = 1, kExpansion = 2, kError = 3,
-                               kSeed = 4, kWindow = 5, kTime = 6, kWidths = 7;
-  static constexpr std::array<std::string_view, 8> kWords = {
-      "MAXITERATIONS", "BUCKETSIZE", "EXPANSION", "ERROR", "SEED", "WINDOW", "AT", "WIDTHS"};
+                               kSeed = 4, kWindow = 5, kTime = 6, kWidths = 7, kTurnsOver = 8;
+  static constexpr std::array<std::string_view, 9> kWords = {
+      "MAXITERATIONS", "BUCKETSIZE", "EXPANSION", "ERROR",    "SEED",
+      "WINDOW",        "AT",         "WIDTHS",    "TURNSOVER"};
 
   bool fail(const std::string& text) {
     reply_error(call_, text.c_str());
@@ -209,6 +221,17 @@ class ReserveOptions {
     settings.all_widths = count == 5;
     if (!settings.all_widths || may_have_all_widths(settings)) return true;
     return fail("WIDTHS: 5 needs ERROR and EXPANSION 0");
+  }
+
+  bool turns_over(Settings& settings) {
+    if (values_[kTurnsOver] == nullptr) {
+      settings.turns_over = !is_replayed(call_) && configuration().turns_over != 0;
+      return true;
+    }
+    const auto value = natural(values_[kTurnsOver]);
+    if (!value || *value > 1) return fail("TURNSOVER: value must be 0 or 1");
+    settings.turns_over = *value == 1;
+    return true;
   }
 
   const Call& call_;
@@ -285,7 +308,10 @@ CuckooValue* create_by_default(const Call& call, OpenedKey& key,
   settings.bucket_size = static_cast<std::uint16_t>(standard.bucket_size);
   settings.max_iterations = static_cast<std::uint16_t>(standard.max_iterations);
   settings.expansion = static_cast<std::uint16_t>(standard.expansion);
-  if (maker == Maker::nestline) settings.seed = draw_seed(call);
+  if (maker == Maker::nestline) {
+    settings.seed = draw_seed(call);
+    settings.turns_over = standard.turns_over != 0;
+  }
   return create(call, key, settings, maker);
 }
 

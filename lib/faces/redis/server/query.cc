@@ -68,7 +68,7 @@ int info(const Call& call) {
   }
   if (key.refuse(kNotFound)) return kOk;
   const Info info = key->info(is_full);
-  api.ReplyWithMap(call.context, is_full ? 14 : 8);
+  api.ReplyWithMap(call.context, is_full ? 15 : 8);
   reply_pair(call, "Size", info.memory_bytes);
   reply_pair(call, "Number of buckets", info.buckets);
   reply_pair(call, "Number of filters", info.filters);
@@ -86,6 +86,7 @@ int info(const Call& call) {
   // A string, as CF.RESERVE takes it: integers of the protocol end at 2^63 - 1.
   reply_pair(call, "Seed", std::to_string(info.settings.seed));
   reply_pair(call, "Hash version", std::uint64_t{hash_version()});
+  reply_pair(call, "Turns over", std::uint64_t{info.settings.turns_over});
   return kOk;
 }
 

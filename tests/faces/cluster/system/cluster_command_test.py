@@ -152,6 +152,37 @@ class WorkTest(CommandCase):
         self.expect("query", "nine", stdin=b"the same\n", status=1)
         self.expect_error(["nobody"], "merge", "a", "nobody")
 
+    def test_filters_that_turn_over(self):
+        turns_over = lambda key: self.server.call("CF.SCANDUMP", key, 0)[1][118]  # noqa: E731
+        like = ("--seed", 3, "--parts", 2)
+        self.create("turns", 10_000, "--turns-over", *like)
+        self.expect("add", "turns", stdin=lines("in", 100))
+        self.assertEqual(turns_over("turns:{p0}"), 1)
+        self.expect("push", "turns", stdin=lines("in", 10_000))
+        epoch = self.server.call("HGET", "turns", "epoch").decode()
+        self.assertEqual(turns_over("turns:{p1}:" + epoch), 1)
+        self.expect("remove", "turns", stdin=lines("in", 5000))
+        self.expect("add", "turns", stdin=lines("new", 5000))
+        self.assert_found("turns", lines("in", 5000, 5000) + lines("new", 5000))
+        self.expect("pull", "turns", "-o", "copy")
+        self.expect("query", "-c", "--file", "copy", stdin=lines("new", 5000), out=b"5000\n",
+                    servers=())  # fmt: skip
+        # Clients that do not know the field look at the format first.
+        self.assertEqual(self.server.call("HMGET", "turns", "format", "turns_over"), [b"2", b"1"])
+        self.create("again", 10_000, "--turns-over", *like)
+        self.expect("push", "again", "--file", "copy")
+        self.expect("merge", "again", "turns")
+        self.assertEqual(self.info("again")["items"], 20_000)
+        self.create("plain", 10_000, *like)
+        self.assertEqual(self.server.call("HMGET", "plain", "format", "turns_over"), [b"1", None])
+        self.expect("add", "plain", stdin=lines("in", 100))
+        self.assertEqual(turns_over("plain:{p0}"), 0)
+        self.expect_error(["turns over"], "merge", "plain", "turns")
+        self.expect_error(["turns over"], "merge", "turns", "plain")
+        self.expect_error(["turns over"], "push", "plain", "--file", "copy")
+        self.server.call("HSET", "turns", "format", "3")
+        self.expect_error(["format 3"], "query", "turns", stdin=b"x\n")
+
     def test_info(self):
         self.create("shown", 3000, "--seed", 18446744073709551615, "--parts", 4)
         self.expect("add", "shown", stdin=lines("in", 3000))

@@ -66,6 +66,13 @@ int main(int argc, char** argv) {
   write(folder / "sub_filters", *make(0, 1, 1500));
   write(folder / "wide", *make(0.0003, 4, 400));
   write(folder / "narrow", *make(0.1, 1, 300));
+  const auto turning = CuckooValue::create(
+      {.capacity = 3600, .error = 0.05, .expansion = 0, .seed = 3, .turns_over = true});
+  for (int i = 0; i < 6000; ++i) {
+    if (i >= 3450) turning->erase(std::to_string(i - 3450));
+    turning->insert(std::to_string(i));
+  }
+  write(folder / "turning", *turning);
   RedisBloomModel model(16, 2, 20, 2);
   for (int i = 0; i < 60; ++i) model.add(std::to_string(i));
   auto value = CuckooValue::from_tables(model.loaded(), 3);

@@ -140,6 +140,31 @@ TEST(SubFilterPlan, NextMembersAreHalfOfWhatThereIs) {
   EXPECT_EQ(further_capacity(settings, ~std::uint64_t{0}), kMaxFurtherCapacity);
 }
 
+// After many turnovers more items are away than inserts alone put there: plans count with that.
+TEST(SubFilterPlan, CountsWithTheRatesOfWhatTurnsOver) {
+  for (const int bits : kFilterWidths) {
+    EXPECT_GT(rate_when_full(bits, 0, true), rate_when_full(bits, 0) * 103 / 100) << bits;
+  }
+  Settings settings = with_error(0.0225, 0);
+  EXPECT_EQ(plan_generation(settings, 0, 1).bits, 8);
+  settings.turns_over = true;
+  const SubFilterPlan plan = plan_generation(settings, 0, 1);
+  EXPECT_TRUE(plan.turns_over);
+  EXPECT_EQ(plan.bits, 12);
+  settings.expansion = 1;
+  for (const double error : {0.05, 0.01, 0.001, lowest_error(1)}) {
+    settings.error = error;
+    const SubFilterPlan first = plan_generation(settings, 0, 1000);
+    EXPECT_LE(static_cast<double>(rate_when_full(first.bits, first.most_growth, true)),
+              error / 2 * 1e9);
+    EXPECT_TRUE(plan_family(settings, 1, 100'000).turns_over);
+  }
+  settings = with_error(lowest_error(0), 0);
+  settings.turns_over = true;
+  EXPECT_LE(static_cast<double>(rate_when_full(plan_generation(settings, 0, 1).bits, 0, true)),
+            settings.error * 1e9);
+}
+
 TEST(SubFilterPlan, RatesDoubleWithEveryDoubling) {
   for (const int bits : kFilterWidths) {
     for (unsigned growth = 1; growth <= (bits == 8 ? 1U : 4U); ++growth) {

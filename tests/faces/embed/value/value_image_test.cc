@@ -12,7 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/faces/embed/fields.h"
 #include "lib/faces/embed/value/value.h"
+#include "lib/faces/embed/value/view.h"
 #include "tests/faces/embed/redisbloom/redisbloom_model.h"
 #include "tests/faces/embed/value/items.h"
 
@@ -45,6 +47,36 @@ std::unique_ptr<CuckooValue> sample(std::uint64_t items, std::uint64_t seed = 42
   return value;
 }
 
+// One whose items were replaced, so that its blocks have guests; with several sub_filters if it
+// grows.
+std::unique_ptr<CuckooValue> turning_sample(bool grows = false) {
+  const auto value = CuckooValue::create({.capacity = 20'000,
+                                          .error = 0.05,
+                                          .expansion = std::uint16_t{grows},
+                                          .seed = 42,
+                                          .turns_over = true});
+  const std::uint64_t items = grows ? 90'000 : 19'000;
+  for (std::uint64_t i = 0; i < items; ++i) value->insert(name(i));
+  for (std::uint64_t i = 0; i < items; ++i) {
+    value->erase(name(i));
+    value->insert(name(items + i));
+  }
+  return value->copy();
+}
+
+std::uint64_t guest_levels(const CuckooValue& value) {
+  std::uint64_t levels = 0;
+  std::vector<std::byte> copy;
+  for (const SubFilter& each : value.list()) {
+    const auto bytes = each.bytes(0, each.block_bytes(), copy);
+    for (std::size_t at = kOverflowMarkByte; at < bytes.size(); at += kBlockBytes) {
+      const std::uint32_t header = get<std::uint16_t>(bytes, at);
+      levels += Block::guest_level_of(header);
+    }
+  }
+  return levels;
+}
+
 std::unique_ptr<CuckooValue> mixed_sample() {
   RedisBloomModel model(100, 2, 20, 2);
   for (std::uint64_t i = 0; i < 900; ++i) model.add(name(i));
@@ -61,6 +93,11 @@ TEST(Image, RoundTripsInBothWays) {
   values.push_back(mixed_sample());
   values.push_back(CuckooValue::create({2'000'000, 0.001, 2, 20, 0, 42}));  // 5 pieces
   for (std::uint64_t i = 0; i < 100'000; ++i) values.back()->insert(name(i));
+  for (const bool grows : {false, true}) {
+    values.push_back(turning_sample(grows));
+    ASSERT_GE(guest_levels(*values.back()), 100U);
+  }
+  ASSERT_GE(values.back()->sub_filters(), 2U);
   ASSERT_GE(values[1]->sub_filters(), 2U);
   ASSERT_GE(values[1]->info().ledger_entries, 2U);
   ASSERT_GE(values[2]->info().ledger_entries, 1U);
@@ -73,6 +110,8 @@ TEST(Image, RoundTripsInBothWays) {
     EXPECT_EQ(by_pieces->digest(), value->digest());
     EXPECT_EQ(by_chunks->digest(), value->digest());
     EXPECT_EQ(by_pieces->deletes(), value->deletes());
+    EXPECT_EQ(by_pieces->settings(), value->settings());
+    EXPECT_EQ(guest_levels(*by_pieces), guest_levels(*value));
     // Both behave alike afterwards.
     for (const auto* each : {&value, &by_pieces, &by_chunks}) {
       for (std::uint64_t i = 0; i < 3000; ++i) (*each)->insert(name(i * 7));
@@ -80,6 +119,40 @@ TEST(Image, RoundTripsInBothWays) {
     }
     EXPECT_EQ(by_pieces->digest(), value->digest());
     EXPECT_EQ(by_chunks->digest(), value->digest());
+  }
+}
+
+// Threads that look up beside leave nothing of theirs in the bytes, and take no level away.
+TEST(Image, OfAValueThatIsSharedIsTheSame) {
+  const auto value = turning_sample();
+  const std::uint64_t digest = value->digest(), levels = guest_levels(*value);
+  const auto view = value->view();
+  ASSERT_NE(view, nullptr);
+  EXPECT_EQ(value->digest(), digest);
+  EXPECT_EQ(guest_levels(*value), levels);
+  for (const auto& each : {value->copy(), reloaded(*value)}) {
+    EXPECT_EQ(each->digest(), digest);
+    EXPECT_EQ(guest_levels(*each), levels);
+  }
+}
+
+TEST(Image, GuestLevelsOfAValueThatDoesNotTurnOverAreRefused) {
+  const auto from = turning_sample();
+  auto pieces = pieces_of(*from);
+  ASSERT_EQ(get<std::uint16_t>(pieces[0], 118), 1U);  // where older versions want 0
+  ImageHead head = decode_head(pieces[0]).value();
+  head.settings.turns_over = false;
+  pieces[0] = encode_head(head);
+  ASSERT_EQ(get<std::uint16_t>(pieces[0], 118), 0U);
+  EXPECT_EQ(read(pieces), nullptr);
+  const auto value = CuckooValue::from_head(pieces[0], 0);
+  const Chunk chunk = from->dump_chunk(1);
+  EXPECT_FALSE(value->load_chunk(chunk.next, chunk.bytes));
+  // Nothing but 0 and 1.
+  for (const int number : {2, 256, 65535}) {
+    put(pieces[0], 118, static_cast<std::uint16_t>(number));
+    seal(pieces[0]);
+    EXPECT_FALSE(decode_head(pieces[0])) << number;
   }
 }
 

@@ -71,6 +71,9 @@ class ReserveTest(ModuleCase):
                               "CF.RESERVE", "a", 100, "WIDTHS", wrong)  # fmt: skip
         self.expect_error("WIDTHS: 5 needs ERROR and EXPANSION 0",
                           "CF.RESERVE", "a", 100, "ERROR", "0.01", "WIDTHS", 5)  # fmt: skip
+        for wrong in (2, -1, "x", ""):
+            self.expect_error("TURNSOVER: value must be 0 or 1",
+                              "CF.RESERVE", "a", 100, "TURNSOVER", wrong)  # fmt: skip
         self.expect_error("Couldn't parse ERROR", "CF.RESERVE", "a", 100, "ERROR", "nan")
         self.expect_error("Couldn't parse ERROR", "CF.RESERVE", "a", 100, "ERROR", "1%")
         for rate in ("0", "1", "-0.5", "1e-9"):
@@ -115,6 +118,21 @@ class ReserveTest(ModuleCase):
         self.assertEqual(float(info["Error rate"]), 0.001)
         self.assertLessEqual(float(info["Expected error rate"]), 0.001)
         self.assertGreater(float(info["Expected error rate"]), 0)
+
+
+    def test_filters_that_turn_over(self):
+        self.call("CF.RESERVE", "yes", 5000, "SEED", 1, "TURNSOVER", 1)
+        self.call("CF.RESERVE", "no", 5000, "SEED", 1, "TURNSOVER", 0)
+        for key, wanted in (("yes", 1), ("no", 0)):
+            self.assertEqual(self.info(key)["Turns over"], wanted)
+            self.add_all(key, items("in", 100))
+            self.call("CF.CLEAR", key)
+            self.assertEqual(self.info(key)["Turns over"], wanted)
+        for into, other in (("yes", "no"), ("no", "yes")):
+            self.expect_error("ERR one of the two turns over (TURNSOVER) and the other does not",
+                              "CF.MERGE", into, other)  # fmt: skip
+        self.expect("OK", "CF.MERGE", "new", "yes")
+        self.assertEqual(self.info("new")["Turns over"], 1)
 
 
 class AddTest(ModuleCase):
@@ -223,7 +241,7 @@ class AskTest(ModuleCase):
         # Without FULL there are the fields that all clients know, and no others.
         for words in ((), ("FULL",), ("full",)):
             flat = self.call("CF.INFO", "a", *words)
-            self.assertEqual(len(flat), 28 if words else 16)
+            self.assertEqual(len(flat), 30 if words else 16)
             self.assertEqual(flat[:16:2], names)
             self.assertEqual(flat[3:16:2], [512, 1, 1, 1, 2, 1, 20])
             pairs = self.three.call("CF.INFO", "a", *words)

@@ -130,7 +130,7 @@ class ConfigTest(ModuleCase):
             {
                 b"nestline.cf-bucket-size": b"2", b"nestline.cf-initial-size": b"1024",
                 b"nestline.cf-max-iterations": b"20", b"nestline.cf-expansion-factor": b"1",
-                b"nestline.cf-max-expansions": b"32",
+                b"nestline.cf-turns-over": b"0", b"nestline.cf-max-expansions": b"32",
                 b"nestline.cf-threads": threads.encode(),
                 b"nestline.cf-thread-items": b"2" if servers.THREADS else b"8192",
                 b"nestline.cf-window-timer": b"1", b"nestline.cf-huge-pages": b"0",
@@ -154,6 +154,7 @@ class ConfigTest(ModuleCase):
         self.expect_range("cf-initial-size", 4, 1 << 30, widest=(2, 1 << 30))
         self.expect_range("cf-max-iterations", 1, 65535)
         self.expect_range("cf-expansion-factor", 0, 32768)
+        self.expect_range("cf-turns-over", 0, 1)
         self.expect_range("cf-max-expansions", 1, 65536)
         self.expect_range("cf-threads", 0, 256)
         self.expect_range("cf-thread-items", 1, 1 << 30)
@@ -200,6 +201,14 @@ class ConfigTest(ModuleCase):
         self.assertEqual(self.debug("a")["expansion"], 8)
         self.expect("OK", "CONFIG", "SET", "nestline.cf-expansion-factor", 1)
         self.assertEqual(self.debug("a")["expansion"], 8)
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-turns-over", 1)
+        self.call("CF.ADD", "added", "x")
+        self.call("CF.RESERVE", "reserved", 1000)
+        self.call("CF.RESERVE", "without", 1000, "TURNSOVER", 0)
+        self.expect("OK", "CF.RESERVE", "window", 1000, "WINDOW", 60)
+        self.expect("OK", "CONFIG", "SET", "nestline.cf-turns-over", 0)
+        for key, wanted in (("a", 0), ("added", 1), ("reserved", 1), ("without", 0)):
+            self.assertEqual(self.info(key)["Turns over"], wanted, key)
 
 
 class DescriptionTest(ModuleCase):

@@ -9,7 +9,20 @@ from servers import ServerTrouble, wait_until
 OK = Simple("OK")
 
 
-class PersistenceTest(ModuleCase):
+class PersistentCase(ModuleCase):
+    def turn_over(self, key):
+        """A filter that turns over, nearly full, all of whose items were replaced."""
+        self.call("CF.RESERVE", key, 10000, "ERROR", "0.05", "EXPANSION", 0, "TURNSOVER", 1)
+        self.add_all(key, items("old", 9000))
+        for reply in self.two.pipeline([
+            command
+            for old, new in zip(items("old", 9000), items("new", 9000))
+            for command in (("CF.DEL", key, old), ("CF.ADD", key, new))
+        ]):  # fmt: skip
+            self.assertEqual(reply, 1)
+
+
+class PersistenceTest(PersistentCase):
     options = {"appendonly": "no"}
 
     def fill(self):
@@ -21,12 +34,14 @@ class PersistenceTest(ModuleCase):
         self.add_all("strict", items("s", 3000))
         self.add_all("default", items("d", 10))
         self.add_all("copies", ["same"] * 300)
+        self.turn_over("turning")
         self.call("CF.DEL", "default", "d-9")
         return {"empty": [], "grown": items("g", 20000), "strict": items("s", 3000),
-                "default": items("d", 9), "copies": ["same"]}  # fmt: skip
+                "default": items("d", 9), "copies": ["same"],
+                "turning": items("new", 9000)}  # fmt: skip
 
     def state(self, wanted):
-        return {key: (self.call("CF.DEBUG", key),
+        return {key: (self.call("CF.DEBUG", key), self.info(key)["Turns over"],
                       self.call("CF.MEXISTS", key, *found, *items("other", 1000)))
                 for key, found in wanted.items()}
 
@@ -85,7 +100,7 @@ class PersistenceTest(ModuleCase):
                             (("CF.DEL", "a", "y"), True))  # fmt: skip
 
 
-class AppendOnlyTest(ModuleCase):
+class AppendOnlyTest(PersistentCase):
     options = {"appendonly": "yes", "appendfsync": "always"}
 
     def append_to_file(self, *commands):
@@ -150,7 +165,27 @@ class AppendOnlyTest(ModuleCase):
             self.assertEqual(self.dump(name)[0][1][128], bits, name)
         self.assertEqual(self.dump("old"), self.dump("new3"))
 
+    def test_replayed_filters_turn_over_as_they_did(self):
+        """Neither this server's configuration nor a RedisBloom that reads the word decides."""
+        self.expect(OK, "CF.RESERVE", "yes", 5000, "TURNSOVER", 1)
+        self.expect(OK, "CF.RESERVE", "no", 5000)
+        self.server.stop()
+        self.append_to_file(("CF.RESERVE", "old", 5000, "SEED", 5),
+                            ("CF.RESERVE", "bloom", 5000, "TURNSOVER", 1),
+                            ("CF.RESERVE", "odd", 5000, "WIDTHS", "x", "TURNSOVER", "x"),
+                            ("CF.ADD", "added", "x"))  # fmt: skip
+        self.server.start()
+        self.connect()
+        self.expect(OK, "CONFIG", "SET", "nestline.cf-turns-over", 1)
+        self.call("DEBUG", "LOADAOF")
+        self.expect(OK, "CONFIG", "SET", "nestline.cf-turns-over", 0)
+        for key in ("yes", "no", "old", "bloom", "odd", "added"):
+            self.assertEqual(self.info(key)["Turns over"], int(key == "yes"), key)
+        self.add_all("bloom", ["x"])  # a sub_filter beside the tables
+        self.assertEqual(self.info("bloom")["Turns over"], 0)
+
     def test_replay_and_rewrite(self):
+        self.turn_over("turning")
         self.add_all("a", items("a", 3000))
         self.call("CF.INSERTNX", "b", "CAPACITY", 5000, "ITEMS", *items("b", 4000))
         self.call("CF.RESERVE", "empty", 777, "BUCKETSIZE", 3, "ERROR", "0.01")

@@ -15,7 +15,7 @@ COMMANDS = int(os.environ.get("NESTLINE_REDIS_STREAM", "1000"))
 PRIMARY = ("cf-bucket-size", 4, "cf-initial-size", 60, "cf-expansion-factor", 2,
            "cf-max-expansions", 5)
 OTHER = ("cf-bucket-size", 8, "cf-initial-size", 99999, "cf-max-iterations", 7,
-         "cf-expansion-factor", 0, "cf-max-expansions", 1)  # fmt: skip
+         "cf-expansion-factor", 0, "cf-turns-over", 1, "cf-max-expansions", 1)  # fmt: skip
 
 
 class ReplicaTest(ServerCase):

@@ -144,12 +144,15 @@ class Stream:
         key = self.chance.choice(MERGED) if merged else self.key()
         if self.chance.random() < 0.3:
             self.call("DEL", key)
-        line = ["CF.RESERVE", key, self.chance.choice([8, 64, 300, 2000])]
+        line = ["CF.RESERVE", key, self.chance.choice([8, 64, 300, 2000, 4000])]
         for option, values in (("BUCKETSIZE", (1, 2, 4)), ("EXPANSION", (0, 1, 2, 4)),
                                ("MAXITERATIONS", (1, 20, 500)),
                                ("ERROR", ("0.05", "0.01", "0.001", "0.00035"))):  # fmt: skip
             if self.chance.random() < 0.4:
                 line += [option, self.chance.choice(values)]
+        # Those that are merged turn over or not alike.
+        if not merged and self.chance.random() < 0.4:
+            line += ["TURNSOVER", self.chance.choice((0, 1, 1))]
         return self.works(*line, *(("SEED", 77) if merged else ()))
 
     def merge(self):

@@ -51,7 +51,7 @@ class CommandTest(ModuleCase):
         for seconds in (0, 1 << 32):
             self.expect_error("WINDOW: value must be in the range [1, 4294967295] seconds",
                               "CF.RESERVE", "a", 1000, "WINDOW", seconds)
-        for name in ("EXPANSION", "BUCKETSIZE", "MAXITERATIONS"):
+        for name in ("EXPANSION", "BUCKETSIZE", "MAXITERATIONS", "WIDTHS", "TURNSOVER"):
             self.expect_error(f"ERR a filter with WINDOW does not grow and has no {name}",
                               "CF.RESERVE", "a", 1000, "WINDOW", 10, name, 2)
         for capacity in (-1, 0, (1 << 30) + 1):
