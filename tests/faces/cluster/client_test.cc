@@ -151,12 +151,21 @@ TEST_P(PutOff, IsRepeatedUntilItIsCarriedOut) {
   EXPECT_EQ(server.seen("SET"), 4U);
 }
 
+// Where the last of the tries has not been answered in time, as on a busy machine, it says that.
 TEST_P(PutOff, EndsAfterTheTimeoutWithNothingChanged) {
   FakeServer server(
       alone([&](const Command&) { return "-" + std::string(GetParam()) + " not now\r\n"; }));
-  Client client(options_for(server, kShort));
-  for (const std::string& part : {std::string("the test"), server.url(), std::string(GetParam())}) {
-    expect_harmless_error(client, change_of("SET"), part);
+  for (auto timeout = kShort;; timeout *= 2) {
+    Client client(options_for(server, timeout));
+    const ClusterError error = error_of(client, change_of("SET"));
+    const std::string sentence = error.what();
+    if (sentence.find("has not answered") != std::string::npos) continue;
+    EXPECT_EQ(error.effect(), ClusterError::Effect::none);
+    for (const std::string& part :
+         {std::string("the test"), server.url(), std::string(GetParam())}) {
+      EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
+    }
+    return;
   }
 }
 
