@@ -63,7 +63,8 @@ struct Counts {
 template <class L>
 void add_copies(const Geometry& geometry, const std::vector<Block>& blocks, const Alike& alike,
                 Counts& counts) {
-  const auto [base, fingerprint, offset] = alike;
+  const std::uint64_t base = std::get<0>(alike);
+  const std::uint32_t fingerprint = std::get<1>(alike), offset = std::get<2>(alike);
   std::uint64_t number = base << geometry.growth;
   if (geometry.growth != 0) number |= fingerprint >> (L::kBits - geometry.growth);
   const Place home = {number, L::bucket(fingerprint, offset), fingerprint, offset};
