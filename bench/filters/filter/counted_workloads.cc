@@ -86,8 +86,9 @@ Keys random_keys(std::uint64_t first, std::uint64_t range) {
 }
 
 template <typename Any>
-Any empty_filter(int bits) {
-  Any filter(Options{.capacity = keys_at(0.95, bits), .bits = bits, .seed = 1});
+Any empty_filter(int bits, bool turns_over = false) {
+  Any filter(
+      Options{.capacity = keys_at(0.95, bits), .bits = bits, .seed = 1, .turns_over = turns_over});
   expect(filter.memory_bytes() == kBlocks * 64, "a filter does not have the wanted size");
   return filter;
 }
@@ -167,10 +168,9 @@ void count_changes(int bits, const Keys& keys, const std::string& end) {
 // A turnover, key by key, of a filter at 90 % load that has lived through some.
 void count_turnover(int bits, bool turns_over) {
   constexpr int kLived = 4;
-  Filter filter(
-      {.capacity = keys_at(0.95, bits), .bits = bits, .seed = 1, .turns_over = turns_over});
-  Keys stored(keys_at(0.90, bits));
-  std::iota(stored.begin(), stored.end(), std::uint64_t{0});
+  auto filter = empty_filter<Filter>(bits, turns_over);
+  Keys stored = stored_keys(bits);
+  stored.resize(keys_at(0.90, bits));
   store(filter, stored);
   std::uint64_t next = stored.size();
   std::mt19937_64 random(7);

@@ -426,8 +426,7 @@ void unpack(const Block& block, UnpackedBlock& unpacked) noexcept {
   complete<L>(pairs, L::kSlots, Residence::anywhere, unpacked.resident, unpacked.bucket);
   if constexpr (L::kHasGuestLanes) {
     const GuestLanes<L> lanes(true, block);
-    std::uint64_t low = lanes.highest() == 0 ? 0 : of_ranks<L>(block, 0, lanes.highest());
-    for (; low != 0; low &= low - 1) {
+    for (std::uint64_t low = of_ranks<L>(block, 0, lanes.highest()); low != 0; low &= low - 1) {
       const std::uint32_t slot = first_slot(low);
       unpacked.bucket[slot] &= lanes.of_resident(L::get(block, slot), slot);
     }

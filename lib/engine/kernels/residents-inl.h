@@ -343,14 +343,9 @@ HWY_INLINE void rank_by_vectors(const Block& shared, EvictionOrder& order) {
   order.below = mark + EvictionOrder::kStep<L>;
   order.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   const std::uint64_t up_to_mark = low_bytes_up_to<L>(block, mark);
-  order.covered = up_to_mark & ~order.free;
-  order.next = low_bytes_up_to<L>(block, std::min(order.below, 255u)) & ~up_to_mark;
-  order.guests = 0;
-  if constexpr (L::kHasGuestLanes) {
-    order.guests = guests_of<L>(block, GuestLanes<L>(order.has_guest_lanes, block));
-    order.covered &= ~order.guests;
-    order.next &= ~order.guests;
-  }
+  order.guests = guests_of<L>(block, GuestLanes<L>(order.has_guest_lanes, block));
+  order.covered = up_to_mark & ~order.free & ~order.guests;
+  order.next = low_bytes_up_to<L>(block, std::min(order.below, 255u)) & ~up_to_mark & ~order.guests;
 }
 
 template <class L>

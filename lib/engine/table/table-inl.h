@@ -115,7 +115,7 @@ class Table {
         const bool done = plan.execute(value);
         emptied_ += plan.emptied();
         if (done) return Outcome::stored;
-      } else if (const Outcome why = refusal(home); !is_outdated(why, home, before)) {
+      } else if (const Result why = refusal(home, before)) {
         return why;
       }
       if (has_stored_at_home(home, value)) return Outcome::stored;
@@ -131,9 +131,10 @@ class Table {
       if constexpr (Locks::kBlocksAreStable) return evict_for(home, {});
       const Versions before = versions_of(home);
       if (!makes_room(home, absence, room_)) {
+        const Result why = refusal(home, before);
         // Copies have been stored by others since.
-        const Outcome why = has_most_copies(home) ? Outcome::present : Outcome::full;
-        if (!is_outdated(why, home, before)) return why;
+        if (why == Outcome::too_many_copies) return Outcome::present;
+        if (why) return why;
       }
     }
     return std::nullopt;
@@ -174,8 +175,7 @@ class Table {
       const Versions before = versions_of(new_home);
       // Marks fall: only with the lock of its home, a third one, would the new key be safe away.
       if (!makes_room(new_home, absence, room, !has_lanes())) {
-        const Outcome why = refusal(new_home);
-        if (!is_outdated(why, new_home, before)) return why;
+        if (const Result why = refusal(new_home, before)) return why;
       }
     }
     return std::nullopt;
@@ -330,9 +330,7 @@ class Table {
     return true;
   }
 
-  // The versions of a key's two blocks before a search. A search that finds nothing because copies
-  // have all slots of the key means nothing where one of these blocks has changed until refusal()
-  // has looked: copies may have gone in between, and there would be neither room nor copies.
+  // The versions of a key's two blocks.
   struct Versions {
     std::uint32_t home;
     std::uint32_t alternate;
@@ -342,15 +340,16 @@ class Table {
     const Block& alternate = view_.blocks[moved(view_.geometry, home).block];
     return {view_.blocks[home.block].header(), alternate.header()};
   }
-  [[nodiscard]] bool is_outdated(Outcome why, const Place& home, const Versions& before) const {
-    if (Locks::kBlocksAreStable || why != Outcome::full) return false;
-    const Versions now = versions_of(home);
-    return ((now.home ^ before.home) | (now.alternate ^ before.alternate)) >= kHeaderVersion;
-  }
 
-  // Why a search found nothing.
-  HWY_NOINLINE Outcome refusal(const Place& home) {
-    return has_most_copies(home) ? Outcome::too_many_copies : Outcome::full;
+  // Why a search found nothing; `before`: the versions before it. Nothing where it is full, but one
+  // of these blocks has changed since: the search may have found copies in all slots of the key,
+  // which have gone in between.
+  HWY_NOINLINE Result refusal(const Place& home, const Versions& before) {
+    if (has_most_copies(home)) return Outcome::too_many_copies;
+    const Versions now = versions_of(home);
+    const std::uint32_t changed = (now.home ^ before.home) | (now.alternate ^ before.alternate);
+    if (!Locks::kBlocksAreStable && changed >= kHeaderVersion) return std::nullopt;
+    return Outcome::full;
   }
   // Whether copies have all slots of the bucket in both blocks: they cannot make room for each
   // other, so every search fails then.
