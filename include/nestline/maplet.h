@@ -1,8 +1,9 @@
-// A cuckoo filter that carries a 40-bit value with each key, for an engine's log, pages or runs.
+// A cuckoo filter that carries a value with each key: a place in a log, or which of many segments
+// (sorted runs, files, shards) has the key.
 //
 // A lookup of a key returns all its values, and seldom a value of another key. So the caller
 // checks each candidate where the value points, and a key that is not there costs one line of
-// memory and, for one key in 65,000 at full load, one check for nothing.
+// memory and seldom one check for nothing.
 //
 //   nestline::Maplet places({.capacity = 1'000'000});
 //   if (!places.insert("user:17", offset)) { ... there is no room ... }
@@ -10,7 +11,20 @@
 //   const std::size_t count = places.find("user:17", values);
 //   for (std::uint64_t value : std::span(values).first(count)) { ... is it that key? ... }
 //
-// A block of 64 bytes holds 8 keys, with 20 bits of fingerprint: 8.42 bytes a key at 95 % load.
+//   nestline::Maplet runs({.capacity = 1'000'000, .value_bits = 4});  // one of up to 15 runs
+//   for (auto set = runs.find_set("user:17"); set != 0; set &= set - 1) {
+//     ... look into run std::countr_zero(set) ...
+//   }
+//
+// Bits a key at 95 % load, and false candidates of an absent key:
+//
+//   value_bits   fingerprint   bits a key   false candidates
+//            4             8         13.5             1.7 %
+//            4            12         18.0            0.13 %
+//            8             8         18.0             2.1 %
+//            8            12         22.5            0.12 %
+//           16            16         35.9           0.009 %
+//           40            20         67.4          0.0009 %
 #ifndef NESTLINE_MAPLET_H_
 #define NESTLINE_MAPLET_H_
 
@@ -20,6 +34,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -40,31 +55,45 @@ namespace nestline { inline namespace v0_3 {
 struct MapletOptions {
   std::uint64_t capacity = 0;  ///< How many pairs must find room. At least 1.
   /// How far the maplet grows by itself, by doubling; up to `capacity`: not at all. Each doubling
-  /// costs one of the 20 bits and doubles the false candidates; at most 16 doublings.
+  /// costs one bit of each fingerprint and doubles the false candidates; 4 bits must remain.
   std::uint64_t max_capacity = 0;
   std::uint64_t seed = 0;                       ///< Seed of the hash, as Options::seed.
   std::pmr::memory_resource* memory = nullptr;  ///< Where the blocks come from, as Options::memory.
+  /// Bits of a value: 4, 8, 16 or 40.
+  int value_bits = 40;
+  /// The most false candidates of an absent key at max_capacity, on average: chooses among the
+  /// fingerprints that there are for value_bits, or a lower load. 0: the least memory.
+  double fpr = 0;
 };
 
 /// A multiset of (key, value) pairs.
 ///
 /// Thread safety: as ConcurrentFilter's, with its promises about order, progress, threads and
 /// memory, signals, cancellation, fork() and calls inside a section: insert, find, replace and
-/// erase are each linearizable. Batches of inserts, grow, for_each, save, snapshot and
-/// snapshot_into throw std::logic_error inside a section, and change nothing.
+/// erase are each linearizable. Batches of inserts, grow, erase_value, rename, merge,
+/// for_each, save, snapshot and snapshot_into throw std::logic_error inside a section, and change
+/// nothing.
 ///
 /// Speed: find reads one block of 64 bytes, or two for the share of keys that a full maplet keeps
-/// elsewhere: 0.09, 0.14 and 0.22 of the absent keys at 85, 90 and 95 % load.
+/// elsewhere: of values of 40 bits 0.09, 0.14 and 0.22 of the absent keys at 85, 90 and 95 % load.
 class NESTLINE_EXPORT Maplet {
  public:
   struct State;  // private to the library
 
-  /// Values are from 0 to this.
+  /// The highest value of 40 bits. That of this maplet: max_value().
   static constexpr std::uint64_t kMaxValue = (std::uint64_t{1} << 40) - 1;
+  /// In a table for rename: pairs with this value are erased.
+  static constexpr std::uint64_t kErased = ~std::uint64_t{0};
   /// The most values that a lookup returns, and the most pairs of keys that look the same.
   static constexpr std::size_t kMaxCandidates = 16;
-  /// Empty. Throws std::invalid_argument for a capacity of 0 or above 2^40 blocks; std::bad_alloc.
+  /// Empty. Throws std::invalid_argument for a capacity of 0 or above 2^40 blocks, for value_bits
+  /// that there are not, and for an fpr that they cannot have; std::bad_alloc.
   explicit Maplet(const MapletOptions& options);
+  /// A maplet of the pairs (keys[i], values[i]), in less time than by inserts one by one. Doubles
+  /// first if options.max_capacity allows it and there are more than options.capacity. Throws as the
+  /// constructor and as the batch insert, and std::length_error when a pair finds no room.
+  [[nodiscard]] static Maplet build(const MapletOptions& options, KeySpan keys,
+                                    std::span<const std::uint64_t> values);
   Maplet(Maplet&& other) noexcept;
   Maplet& operator=(Maplet&& other) noexcept;
   ~Maplet();
@@ -72,18 +101,27 @@ class NESTLINE_EXPORT Maplet {
   static Maplet load(const Input& from, std::pmr::memory_resource* memory = nullptr);
 
   /// Adds a pair, as often as it is inserted. `full`: there is no room, and the maplet can or may
-  /// not grow; `too_many_copies`: there are 16 pairs of keys that look like this one. The pair was
-  /// not added then. The value must be at most kMaxValue: higher bits are cut off. Expected O(1),
-  /// and a pass over the memory when the maplet grows. Does not throw.
-  [[nodiscard]] Inserted insert(Key key, std::uint64_t value) noexcept;
+  /// not grow; `too_many_copies`: there are as many pairs of keys that look like this one as there
+  /// can be (max_copies()). The pair was not added then. Expected O(1), and a pass over the memory
+  /// when the maplet grows. Throws std::invalid_argument for a value above max_value().
+  ///
+  /// Where there are too many pairs, insert(key, anywhere()) gives one of them that value instead:
+  /// the outcome is `stored`, size() stays. That pair's own value is then part of `anywhere`, and
+  /// cannot be erased or replaced any more.
+  [[nodiscard]] Inserted insert(Key key, std::uint64_t value);
 
   /// Puts the candidates for `key`, all its values and seldom another, to the front of `values`,
   /// and returns how many there are. O(1).
   std::size_t find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
   /// The same for a hash, with a few instructions less.
   std::size_t find(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
+  /// The candidates as a set: bit v for value v, and the bits of `anywhere` for a candidate that is
+  /// anywhere() or 64 or more. So it is 0 only for a key without a pair. O(1).
+  std::uint64_t find_set(Key key, std::uint64_t anywhere = ~std::uint64_t{0}) const noexcept;
+  std::uint64_t find_set(Hash key, std::uint64_t anywhere = ~std::uint64_t{0}) const noexcept;
   /// Gives one pair (key, old_value) the new value, at one instant; false if there is none. O(1).
-  bool replace(Key key, std::uint64_t old_value, std::uint64_t new_value) noexcept;
+  /// Throws std::invalid_argument for a new value above max_value().
+  bool replace(Key key, std::uint64_t old_value, std::uint64_t new_value);
   /// Removes one pair (key, value); false if there is none. O(1). Erase only pairs that were
   /// inserted: the pair of another key that looks the same would be removed.
   bool erase(Key key, std::uint64_t value) noexcept;
@@ -93,10 +131,42 @@ class NESTLINE_EXPORT Maplet {
   /// overwritten, and grow as they need. Returns how many there are in all. Throws std::bad_alloc.
   std::size_t find(KeySpan keys, std::vector<std::uint32_t>& first,
                    std::vector<std::uint64_t>& values) const;
+  /// sets[i] becomes find_set of key i. Throws std::invalid_argument when the lengths differ.
+  void find_sets(KeySpan keys, std::span<std::uint64_t> sets,
+                 std::uint64_t anywhere = ~std::uint64_t{0}) const;
   /// Adds the pairs (keys[i], values[i]) in this order; returns how many were added. Throws
-  /// std::invalid_argument, before anything is added, when the lengths differ.
+  /// std::invalid_argument, before anything is added, when the lengths differ or a value is above
+  /// max_value().
   [[nodiscard]] std::size_t insert(KeySpan keys, std::span<const std::uint64_t> values,
                                    std::span<Outcome> outcomes = {});
+
+  // All pairs with a value, without their keys: one pass over the memory. Lookups go on meanwhile
+  // and see each pair before or after; changes wait. Inside a section they throw std::logic_error,
+  // and change nothing.
+
+  /// Erases all pairs with this value; returns how many there were.
+  std::uint64_t erase_value(std::uint64_t value);
+  /// Gives each pair with a value v below table.size() the value table[v], or erases it where that
+  /// is kErased; returns how many pairs have changed. Several values may become one. Throws
+  /// std::invalid_argument, before anything is changed, for a table of more than max_value() + 1
+  /// entries, or one with another entry above max_value().
+  std::uint64_t rename(std::span<const std::uint64_t> table);
+  /// Adds all pairs of `other`, which must be like this one: of the same value_bits, fingerprints,
+  /// seed and number of blocks, and grown equally often; it may be this one. Each of the two as of
+  /// one instant. Throws as Filter::merge, and std::logic_error inside a section; this maplet is then
+  /// unchanged.
+  void merge(const Maplet& other);
+  /// As Filter's.
+  bool can_merge(const Maplet& other, std::string* why = nullptr) const;
+
+  [[nodiscard]] int value_bits() const noexcept;           ///< 4, 8, 16 or 40.
+  [[nodiscard]] int bits() const noexcept;                 ///< Fingerprint width: 8, 12, 16 or 20.
+  [[nodiscard]] std::uint64_t max_value() const noexcept;  ///< 2^value_bits - 1.
+  /// The value that means all segments: max_value(), which then stands for no segment. For the
+  /// caller to use or not; of 40 bits it is a value as all others.
+  [[nodiscard]] std::uint64_t anywhere() const noexcept;
+  /// The most pairs of keys that look the same: 8, 10 or 16.
+  [[nodiscard]] std::size_t max_copies() const noexcept;
   /// Pairs in the maplet; exact while nobody changes it.
   [[nodiscard]] std::uint64_t size() const noexcept;
   /// Pairs that find room in all but one of a million maplets.
@@ -138,7 +208,7 @@ class NESTLINE_EXPORT Maplet {
   internal::OwnedState<State> state_;
 };
 
-/// Saves a snapshot, which needs memory; 20 is in place of the width. Throws as ConcurrentFilter's.
+/// Saves a snapshot, which needs memory. Throws as ConcurrentFilter's.
 NESTLINE_EXPORT void save(const Maplet& maplet, const Output& to);
 /// The same for a maplet that no other thread uses, such as a snapshot: without a copy.
 NESTLINE_EXPORT void save(Maplet&& maplet, const Output& to);
@@ -161,6 +231,11 @@ class NESTLINE_EXPORT MappedMaplet {
   std::size_t find(Key key, std::span<std::uint64_t, Maplet::kMaxCandidates> values) const;
   std::size_t find(KeySpan keys, std::vector<std::uint32_t>& first,
                    std::vector<std::uint64_t>& values) const;
+  std::uint64_t find_set(Key key, std::uint64_t anywhere = ~std::uint64_t{0}) const;
+  void find_sets(KeySpan keys, std::span<std::uint64_t> sets,
+                 std::uint64_t anywhere = ~std::uint64_t{0}) const;
+  [[nodiscard]] int value_bits() const noexcept;
+  [[nodiscard]] int bits() const noexcept;
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;

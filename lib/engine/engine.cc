@@ -6,7 +6,7 @@ namespace nestline { inline namespace v0_3 {
 
 const Engine& engine_for(int layout, Placement placement) {
   if (is_expiring(layout)) return expiring_engine(layout);
-  return layout == kMapletBits ? maplet_engine() : filter_engine(layout, placement);
+  return is_maplet(layout) ? maplet_engine(layout) : filter_engine(layout, placement);
 }
 
 }}  // namespace nestline

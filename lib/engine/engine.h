@@ -23,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "lib/engine/batch.h"
@@ -157,13 +158,30 @@ struct FilterOperations {
 
 // The keys of a batch of a maplet that are answered together.
 struct MapletGroup {
-  struct Looked {
-    std::uint64_t block;  // home
-    std::uint32_t fingerprint;
-    std::uint32_t header;  // under which home is read
-  };
-  Looked keys[kMaxLocated];
+  Place homes[kMaxLocated];
+  std::uint32_t headers[kMaxLocated];  // under which the homes are read
   std::size_t count = 0;
+};
+
+// Candidates as a set of values below 64; higher ones and the maplet's highest are `anywhere`.
+struct ValueSets {
+  std::uint64_t anywhere;
+  std::uint64_t highest;
+  [[nodiscard]] NESTLINE_INLINE std::uint64_t of(std::uint64_t value) const {
+    return value >= 64 || value == highest ? anywhere : std::uint64_t{1} << value;
+  }
+  [[nodiscard]] std::uint64_t of(std::span<const std::uint64_t> values) const {
+    std::uint64_t set = 0;
+    for (const std::uint64_t value : values) set |= of(value);
+    return set;
+  }
+};
+
+// What becomes of the values from `first` on, one after the other: a new one, or kErased.
+struct ValueChange {
+  static constexpr std::uint64_t kErased = ~std::uint64_t{0};
+  std::uint64_t first;
+  std::span<const std::uint64_t> to;
 };
 
 // Lookups of maplets give values.
@@ -173,18 +191,25 @@ struct MapletLookups {
   // were at its blocks, and MapletOperations::values has to answer (R3 in locking.h).
   static constexpr std::size_t kBusy = ~std::size_t{0};
   std::size_t (*find)(const BlocksView& view, std::uint64_t hash, std::uint64_t* values) noexcept;
+  // The same as a set; false in place of kBusy.
+  bool (*find_set)(const BlocksView& view, std::uint64_t hash, const ValueSets& sets,
+                   std::uint64_t& set) noexcept;
   // The same for up to kMaxLocated keys, in two steps, so that the homes of one group are fetched
   // while another is answered: the places, then the values in the order of the keys, and how many
-  // each has in `counts`. `values` has room for kMaxCopies of each. kBusy if any key's blocks were
-  // busy.
+  // each has in `counts`, or the sets. `values` has room for kMaxCopies of each. kBusy or false if
+  // any key's blocks were busy.
   void (*locate)(const BlocksView& view, const Inputs& inputs, MapletGroup& group) noexcept;
   std::size_t (*find_batch)(const BlocksView& view, MapletGroup& group, std::uint8_t* counts,
                             std::uint64_t* values) noexcept;
+  bool (*find_sets)(const BlocksView& view, MapletGroup& group, const ValueSets& sets,
+                    std::uint64_t* found) noexcept;
 };
 
 struct MapletOperations {
   using Values = std::span<std::uint64_t, MapletLayout::kMaxCopies>;
   Result (*insert)(const BlocksView& view, std::uint64_t hash, std::uint64_t value) noexcept;
+  // The same for a key whose hash is gone: its home, with its bucket.
+  Result (*insert_at)(const BlocksView& view, const Place& home, std::uint64_t value) noexcept;
   // Clears one copy that has this value, or gives it another; false if there is none.
   bool (*erase)(const BlocksView& view, std::uint64_t hash, std::uint64_t value) noexcept;
   bool (*replace)(const BlocksView& view, std::uint64_t hash, std::uint64_t old_value,
@@ -192,6 +217,12 @@ struct MapletOperations {
   // The values of all copies into the front of `values`; returns how many there are.
   std::size_t (*values)(const BlocksView& view, std::uint64_t hash, Values values,
                         Writers* writers) noexcept;
+  // How many copies there are.
+  unsigned (*count)(const BlocksView& view, const Place& home, Writers* writers) noexcept;
+  // Changes the values in all blocks; returns how many it has changed, and how many of them it has
+  // erased. Pairs must not move meanwhile: no other writer may be at work.
+  std::pair<std::uint64_t, std::uint64_t> (*change_values)(const BlocksView& view,
+                                                           const ValueChange& change) noexcept;
 };
 
 // To all operations on expiring filters a dead slot holds nothing (aging.h).

@@ -17,7 +17,7 @@ struct Engines {
 };
 
 const Engine& filter_engine(int bits, Placement placement);
-const Engine& maplet_engine();
+const Engine& maplet_engine(int layout);
 const Engine& expiring_engine(int layout);
 
 }}  // namespace nestline

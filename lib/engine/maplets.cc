@@ -16,18 +16,23 @@
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE { namespace maplet {
 
-template <class Locks>
+template <class L, class Locks>
 Result insert(const BlocksView& view, std::uint64_t hash, std::uint64_t value) noexcept {
   return insert_value<L, Locks>(view, hash, value);
 }
 
-template <class Locks>
+template <class L, class Locks>
+Result insert_at(const BlocksView& view, const Place& home, std::uint64_t value) noexcept {
+  return Table<L, Locks>(view).insert(home, value);
+}
+
+template <class L, class Locks>
 bool erase(const BlocksView& view, std::uint64_t hash, std::uint64_t value) noexcept {
   Table<L, Locks> table(view);
   return table.erase(table.home(hash), value);
 }
 
-template <class Locks>
+template <class L, class Locks>
 bool replace(const BlocksView& view, std::uint64_t hash, std::uint64_t old_value,
              std::uint64_t new_value) noexcept {
   Table<L, Locks> table(view);
@@ -36,7 +41,7 @@ bool replace(const BlocksView& view, std::uint64_t hash, std::uint64_t old_value
   });
 }
 
-template <class Locks>
+template <class L, class Locks>
 std::size_t values(const BlocksView& view, std::uint64_t hash, MapletOperations::Values values,
                    Writers* writers) noexcept {
   const Table<L, Locks> table(view, writers);
@@ -47,25 +52,37 @@ std::size_t values(const BlocksView& view, std::uint64_t hash, MapletOperations:
   return found;
 }
 
-template <class Locks>
-constexpr MapletOperations operations() {
-  return {insert<Locks>, erase<Locks>, replace<Locks>, values<Locks>};
+template <class L, class Locks>
+unsigned count(const BlocksView& view, const Place& home, Writers* writers) noexcept {
+  return Table<L, Locks>(view, writers).count(home);
 }
 
+template <class L, class Locks>
+constexpr MapletOperations operations() {
+  return {insert<L, Locks>, insert_at<L, Locks>, erase<L, Locks>,        replace<L, Locks>,
+          values<L, Locks>, count<L, Locks>,     change_values<L, Locks>};
+}
+
+template <class L>
 constexpr Engine engine() {
   Engine engine{};
   engine.target = HWY_TARGET;
   engine.layout = L::kNumber;
   engine.block = block_kernels<L>();
-  engine.maplet_lookups = {find, locate, find_batch};
-  engine.maplet.one_writer = operations<OneWriter>();
-  engine.maplet.many_writers = operations<BlockLocks>();
+  engine.maplet_lookups = {find<L>, find_set<L>, locate_group<L>, find_batch<L>, find_sets<L>};
+  engine.maplet.one_writer = operations<L, OneWriter>();
+  engine.maplet.many_writers = operations<L, BlockLocks>();
   engine.split = split_slots<L>;
   return engine;
 }
 
-const Engines<1>* engines() {
-  static constexpr Engines<1> kAll = {HWY_TARGET, {engine()}};
+template <class... Layouts>
+constexpr Engines<sizeof...(Layouts)> engines_of(LayoutList<Layouts...>) {
+  return {HWY_TARGET, {engine<Layouts>()...}};
+}
+
+const Engines<MapletLayouts::kNumbers.size()>* engines() {
+  static constexpr auto kAll = engines_of(MapletLayouts());
   return &kAll;
 }
 
@@ -75,14 +92,14 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace nestline { inline namespace v0_3 {
 
-const Engine& maplet_engine() {
-  static constexpr const Engines<1>* (*kTargets[])() = {
+const Engine& maplet_engine(int layout) {
+  static constexpr const Engines<MapletLayouts::kNumbers.size()>* (*kTargets[])() = {
 #if HWY_ARCH_X86 || HWY_ARCH_ARM
     HWY_CHOOSE_TARGET_LIST(maplet::engines),
 #endif
     HWY_CHOOSE_FALLBACK(maplet::engines),
   };
-  return best_of(kTargets).of[0];
+  return best_of(kTargets).of[index_of_maplet(layout)];
 }
 
 }}  // namespace nestline

@@ -209,7 +209,7 @@ struct BlockLocator {
     const auto product13 = hn::Mul(f, pair(kRotationMultiplier[1], kRotationMultiplier[3]));
     const auto at02 = rotate(p, hn::MulHigh(product02, both(L::kSlotsPerSegment)));
     const auto at13 = rotate(p, hn::MulHigh(product13, both(L::kSlotsPerSegment)));
-    if constexpr (L::kChoices == 5) {
+    if constexpr (L::kForm == Form::halfwords) {
       const auto product4 = hn::Mul(f, both(kRotationMultiplier[4]));
       const auto at4 = rotate(p, hn::MulHigh(product4, both(L::kSlotsPerSegment)));
       store_shifted_bits(at02, at13, at4, to);
@@ -270,7 +270,9 @@ struct BlockLocator {
     bits = hn::Or(bits, hn::Shl(hn::Set(d, 1u << kR), hn::And(q13, low)));
     bits = hn::Or(bits, hn::Shl(hn::Set(d, 1u << 2 * kR), hn::ShiftRight<16>(q02)));
     bits = hn::Or(bits, hn::Shl(hn::Set(d, 1u << 3 * kR), hn::ShiftRight<16>(q13)));
-    bits = hn::Or(bits, hn::Shl(hn::Set(d, 1u << 4 * kR), hn::And(q4, low)));
+    if constexpr (L::kChoices > 4) {
+      bits = hn::Or(bits, hn::Shl(hn::Set(d, 1u << 4 * kR), hn::And(q4, low)));
+    }
     hn::StoreInterleaved2(bits, hn::Zero(d), d, reinterpret_cast<std::uint32_t*>(to));
   }
 

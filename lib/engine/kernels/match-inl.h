@@ -132,7 +132,7 @@ HWY_INLINE std::uint64_t equal_lanes(const T* lanes, hn::Vec<BlockTag<T> > wante
 // The bits of a slot's first part, a byte or a halfword, that belong to its fingerprint.
 template <class L>
 inline constexpr auto kFingerprintMask = static_cast<EvictionOrder::BucketOffset<L> >(
-    L::kBits == 12 && L::kForm == Form::halfwords ? 0x0fff : 0xffff);
+    L::kForm == Form::halfwords ? (1u << L::kBits) - 1 : 0xff);
 
 // Bit s: the first byte or halfword of slot s is the fingerprint's. Later bits mean nothing.
 template <class L>

@@ -187,11 +187,11 @@ class ResidentLanes {
   };
   static constexpr Tables kTables{};
   const T* lanes() const { return reinterpret_cast<const T*>(block_.bytes.data()); }
-  // The first parts of slots s, s + 1, ..., without deaths.
+  // The first parts of slots s, s + 1, ..., without values.
   HWY_INLINE V first_parts(std::size_t s) const {
     const D d;
     const V parts = hn::Load(d, lanes() + s);
-    if constexpr (!L::kExpires || kBytes) return parts;
+    if constexpr (kFingerprintMask<L> == static_cast<T>(~T{0})) return parts;
     return hn::And(parts, hn::Set(d, kFingerprintMask<L>));
   }
   static HWY_INLINE V per_lane() { return hn::Set(D(), static_cast<T>(L::kSlotsPerSegment)); }

@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kMaxBlocks = std::uint64_t{1} << 40;
 
 // How often a filter may double: 4 bits of each fingerprint must remain, and none has deaths.
 constexpr std::uint32_t max_growth(int bits) {
-  return is_expiring(bits) ? 0 : static_cast<std::uint32_t>(bits) - 4;
+  return is_expiring(bits) ? 0 : static_cast<std::uint32_t>(fingerprint_bits(bits)) - 4;
 }
 
 // Where a key may be: its home, unless said otherwise, and its bucket there as slot bits.

@@ -8,8 +8,11 @@
 //   12 bit  | 40 low bytes             | 20 bytes of two high nibbles | mark | lock, version |
 //   16 bit  | 30 little-endian halfwords                             | mark | lock, version |
 //   20 bit  | 8 halfwords | 8 values of 40 bits | 8 nibbles          | mark | lock, version |
-//  8 + 4    | 40 fingerprints of a byte | 20 bytes of two deaths     | mark | lock, version |
-// 12 + 4    | 30 halfwords, each a fingerprint and a death           | mark | lock, version |
+//  8 + 4    | 40 fingerprints of a byte | 20 bytes of two values     | mark | lock, version |
+// 12 + 4    | 30 halfwords, each a fingerprint and a value           | mark | lock, version |
+//  8 + 8    | the same                                               | mark | lock, version |
+// 12 + 8    | 24 halfwords, the same | 12 bytes of two high nibbles  | mark | lock, version |
+// 16 + 16   | 15 halfwords           | 15 halfwords, each a value    | mark | lock, version |
 //
 // 9 and 10 bit: slot s has its low byte at byte s, and bit 8 + p in bit s of plane p, a
 // little-endian number: one load and two instructions compare a bit of all slots. Planes lie behind
@@ -24,9 +27,11 @@
 // the low half for even s. All slots are a key's bucket, 8 segments of one slot: nothing moves
 // inside a block.
 //
-// 8 + 4 and 12 + 4, an expiring filter: beside each fingerprint lie 4 bits, its death, the tick
-// from which on it counts as absent, mod 16; 0 if free. At 8 bits deaths lie where the high nibbles
-// of 12 bit do, at 12 in the highest bits of the halfword.
+// 8 + 4 and so on, a maplet of small values: beside each fingerprint lies its value, 0 if free. 8 + 4:
+// where the high nibbles of 12 bit lie. The others: in the highest bits of the halfword, and what
+// does not fit there behind the halfwords, in the order of the slots; of nibbles, that of an even
+// slot in the low half of a byte. 8 + 4 and 12 + 4 are also expiring filters: a value is a death,
+// the tick from which on it counts as absent, mod 16.
 //
 // Bytes 60..63, the header, are one little-endian 32-bit word: overflow mark (bits 0..7), writer
 // lock (bit 8), guest level (bits 9..12), version (bits 13..31). In a filter without locks, lock
@@ -35,8 +40,8 @@
 // rewrites it (fill, below).
 //
 // Other threads may see each store at once (memory_order.h): the header's one; for a slot one at 8,
-// 16 and 12 + 4 bits, two at 9, 12 and 8 + 4, three at 10; at 20 bits two, and one or two for its
-// value.
+// 16, 12 + 4 and 8 + 8 bits, two at 9, 12, 8 + 4, 12 + 8 and 16 + 16, three at 10; at 20 bits two,
+// and one or two for its value.
 //
 // The low byte of a fingerprint is never 0: so a slot is free when its low byte is 0. Segment j is
 // the slots [j * R, (j + 1) * R). A key has one candidate slot in each segment: its bucket.
@@ -136,10 +141,12 @@ inline std::uint32_t first_slot(std::uint64_t slots) {
   return static_cast<std::uint32_t>(std::countr_zero(slots));
 }
 
-// A layout's number in files and kernels: its fingerprints' bits, and 32 more if it is expiring.
+// A layout's number in files and kernels: its fingerprints' bits, and 32 more if it is expiring, or
+// 32 for each bit of a small value.
 constexpr int expiring_layout(int bits) { return 32 + bits; }
-constexpr bool is_expiring(int number) { return number >= expiring_layout(8); }
-constexpr int fingerprint_bits(int number) { return is_expiring(number) ? number - 32 : number; }
+constexpr int small_maplet_layout(int bits, int value_bits) { return 32 * value_bits + bits; }
+constexpr bool is_expiring(int number) { return number / 32 == 1; }
+constexpr int fingerprint_bits(int number) { return number % 32; }
 
 // The value of a layout without values.
 struct NoValue {
@@ -328,7 +335,7 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   static constexpr Form kForm = Form::maplet;
   using Value = std::uint64_t;
   static constexpr bool kHasValues = true;
-  static constexpr std::uint32_t kValueBits = 40;
+  static constexpr int kValueBits = 40;
   static constexpr std::uint64_t kValueMask = (std::uint64_t{1} << kValueBits) - 1;
   static constexpr std::size_t kValueByte = 16;
   static constexpr std::size_t kNibbleByte = 56;
@@ -373,49 +380,98 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
 
 inline constexpr int kMapletBits = MapletLayout::kBits;
 
+// Bytes with a nibble beside each, its value.
+template <typename V>
+struct BytesAndValues : LayoutShape<internal::ExpiringSlots, 255>, Nibbles {
+  using Value = V;
+  static constexpr bool kHasValues = true;
+  static constexpr int kValueBits = 4;
+  static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
+  static Value value(const Block& block, std::uint32_t slot) { return nibble(block, slot); }
+  static void set_value(Block& block, std::uint32_t slot, Value value) {
+    set_nibble(block, slot, static_cast<std::uint32_t>(value));
+  }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value value = 0) {
+    set_value(block, slot, value);
+    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
+  }
+};
+
+// Halfwords of a fingerprint with, above it, as much of its value as fits. kMoreBits, none or 4 or
+// 16, are behind the halfwords.
+template <int kWidth, std::uint32_t kSegments, std::uint32_t kSegmentSlots, int kAllValueBits,
+          typename V>
+struct HalfwordsAndValues
+    : LayoutShape<ComputedBuckets<kWidth, kSegments, kSegmentSlots>, 255u << (kWidth - 8)> {
+  using Base = LayoutShape<ComputedBuckets<kWidth, kSegments, kSegmentSlots>, 255u << (kWidth - 8)>;
+  static constexpr Form kForm = Form::halfwords;
+  using Value = V;
+  static constexpr bool kHasValues = true;
+  static constexpr int kValueBits = kAllValueBits;
+  static constexpr int kMoreBits = kValueBits - (16 - kWidth);
+  static constexpr std::uint32_t kMoreByte = 2 * Base::kSlots;
+  static_assert(8 * kMoreByte + Base::kSlots * kMoreBits <= 8 * kOverflowMarkByte);
+
+  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+    return FilterLayout<16>::get(block, slot) & ((1u << kWidth) - 1);
+  }
+  static Value value(const Block& block, std::uint32_t slot) {
+    const std::uint32_t here = FilterLayout<16>::get(block, slot) >> kWidth;
+    if constexpr (kMoreBits == 4) {
+      const std::uint32_t nibbles = block.bytes[kMoreByte + slot / 2];
+      return (nibbles >> (slot % 2 * 4) & 15) << (16 - kWidth) | here;
+    } else if constexpr (kMoreBits == 16) {
+      return FilterLayout<16>::get(block, Base::kSlots + slot);
+    } else {
+      return here;
+    }
+  }
+  static void set_value(Block& block, std::uint32_t slot, Value value) {
+    set(block, slot, get(block, slot), value);
+  }
+  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value value = 0) {
+    const auto bits = static_cast<std::uint32_t>(value);
+    if constexpr (kMoreBits == 4) {
+      std::uint8_t& nibbles = block.bytes[kMoreByte + slot / 2];
+      const std::uint32_t shift = slot % 2 * 4;
+      store_shared(nibbles, static_cast<std::uint8_t>((nibbles & (0xf0u >> shift)) |
+                                                      (bits >> (16 - kWidth) & 15) << shift));
+    } else if constexpr (kMoreBits == 16) {
+      FilterLayout<16>::set_halfword(block, Base::kSlots + slot, bits);
+    }
+    FilterLayout<16>::set_halfword(
+        block, slot, kWidth < 16 ? (fingerprint | bits << kWidth) & 0xffff : fingerprint);
+  }
+};
+
 // The blocks of an expiring filter. A value is a death.
 template <int kBits>
 struct ExpiringLayout;
 
 template <>
-struct ExpiringLayout<8> : LayoutShape<internal::ExpiringSlots, 255>, Nibbles {
+struct ExpiringLayout<8> : BytesAndValues<std::uint32_t> {
   static constexpr int kNumber = expiring_layout(8);
   static_assert(kNumber == internal::ExpiringSlots::kLayout);
-  using Value = std::uint32_t;
-  static constexpr bool kHasValues = true;
   static constexpr bool kExpires = true;
-  static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
-  static Value value(const Block& block, std::uint32_t slot) { return nibble(block, slot); }
-  static void set_value(Block& block, std::uint32_t slot, Value death) {
-    set_nibble(block, slot, death);
-  }
-  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value death = 0) {
-    set_nibble(block, slot, death);
-    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
-  }
 };
 
 template <>
-struct ExpiringLayout<12> : LayoutShape<ComputedBuckets<12, 5, 6>, 255 * 16> {
+struct ExpiringLayout<12> : HalfwordsAndValues<12, 5, 6, 4, std::uint32_t> {
   static constexpr int kNumber = expiring_layout(12);
-  static constexpr Form kForm = Form::halfwords;
-  using Value = std::uint32_t;
-  static constexpr bool kHasValues = true;
   static constexpr bool kExpires = true;
-
-  static std::uint32_t get(const Block& block, std::uint32_t slot) {
-    return FilterLayout<16>::get(block, slot) & 0x0fff;
-  }
-  static Value value(const Block& block, std::uint32_t slot) {
-    return FilterLayout<16>::get(block, slot) >> 12;
-  }
-  static void set_value(Block& block, std::uint32_t slot, Value death) {
-    set(block, slot, get(block, slot), death);
-  }
-  static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value death = 0) {
-    FilterLayout<16>::set_halfword(block, slot, fingerprint | death << 12);
-  }
 };
+
+// The blocks of a maplet of small values: how they lie, and their number.
+template <class Values>
+struct SmallMapletLayout : Values {
+  static constexpr int kNumber = small_maplet_layout(Values::kBits, Values::kValueBits);
+  static constexpr std::uint64_t kValueMask = (std::uint64_t{1} << Values::kValueBits) - 1;
+};
+using Maplet8And4 = SmallMapletLayout<BytesAndValues<std::uint64_t>>;
+using Maplet12And4 = SmallMapletLayout<HalfwordsAndValues<12, 5, 6, 4, std::uint64_t>>;
+using Maplet8And8 = SmallMapletLayout<HalfwordsAndValues<8, 5, 6, 8, std::uint64_t>>;
+using Maplet12And8 = SmallMapletLayout<HalfwordsAndValues<12, 4, 6, 8, std::uint64_t>>;
+using Maplet16And16 = SmallMapletLayout<HalfwordsAndValues<16, 5, 3, 16, std::uint64_t>>;
 
 // A filter's blocks under Placement::guest_lanes (lanes.h).
 template <class L>
@@ -452,7 +508,34 @@ constexpr decltype(auto) visit_layout(int bits, Visitor&& visitor) {
   return visitor(FilterLayout<kFilterWidths[kIndex]>());
 }
 
-// The same for the number of an expiring filter's layout, and for any.
+// Maplets, with the fewest bits of values first and of fingerprints next.
+template <class... Layouts>
+struct LayoutList {
+  static constexpr std::array kNumbers = {Layouts::kNumber...};
+};
+using MapletLayouts = LayoutList<Maplet8And4, Maplet12And4, Maplet8And8, Maplet12And8,
+                                 Maplet16And16, MapletLayout>;
+constexpr std::size_t index_of_maplet(int number) {  // their number if it is none
+  std::size_t index = 0;
+  while (index < MapletLayouts::kNumbers.size() && MapletLayouts::kNumbers[index] != number) ++index;
+  return index;
+}
+constexpr bool is_maplet(int number) {
+  return index_of_maplet(number) < MapletLayouts::kNumbers.size();
+}
+template <class First, class... Others, typename Visitor>
+constexpr decltype(auto) visit_one_of(LayoutList<First, Others...>, int number, Visitor&& visitor) {
+  if constexpr (sizeof...(Others) > 0) {
+    if (number != First::kNumber) return visit_one_of(LayoutList<Others...>(), number, visitor);
+  }
+  return visitor(First());
+}
+
+// The same for the number of a maplet's layout, of an expiring filter's, and for any.
+template <typename Visitor>
+constexpr decltype(auto) visit_maplet_layout(int number, Visitor&& visitor) {
+  return visit_one_of(MapletLayouts(), number, visitor);
+}
 template <typename Visitor>
 constexpr decltype(auto) visit_expiring_layout(int number, Visitor&& visitor) {
   if (fingerprint_bits(number) == 8) return visitor(ExpiringLayout<8>());
@@ -460,9 +543,14 @@ constexpr decltype(auto) visit_expiring_layout(int number, Visitor&& visitor) {
 }
 template <typename Visitor>
 constexpr decltype(auto) visit_any_layout(int number, Visitor&& visitor) {
-  if (number == kMapletBits) return visitor(MapletLayout());
+  if (is_maplet(number)) return visit_maplet_layout(number, visitor);
   if (is_expiring(number)) return visit_expiring_layout(number, visitor);
   return visit_layout(number, visitor);
+}
+
+// Bits of a maplet's values.
+constexpr int value_bits_of(int number) {
+  return visit_maplet_layout(number, [](auto layout) { return layout.kValueBits; });
 }
 
 // Slots of a block.

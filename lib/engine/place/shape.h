@@ -15,7 +15,7 @@ enum class Kind : std::uint8_t { filter, maplet, expiring };
 
 // The kind of a layout. A number that is no layout's counts as a filter's.
 constexpr Kind kind_of(int bits) {
-  if (bits == kMapletBits) return Kind::maplet;
+  if (is_maplet(bits)) return Kind::maplet;
   return bits == expiring_layout(8) || bits == expiring_layout(12) ? Kind::expiring : Kind::filter;
 }
 

@@ -186,7 +186,7 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
     return Flaw{kGrowthAt, "the filter has grown " + to_string(geometry.growth) +
                                " times, but this library reads at most " +
                                to_string(max_growth(header.bits)) + " at " +
-                               to_string(header.bits) + " bits"};
+                               to_string(fingerprint_bits(header.bits)) + " bits"};
   }
   // The order matters: a shift is safe only for numbers that have passed.
   if (geometry.base_blocks == 0 || geometry.base_blocks > kMaxBlocks >> geometry.growth) {
@@ -278,7 +278,7 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
   // A width that does not fit an int is as wrong as 0.
   const auto bits = get<std::uint32_t>(start, kBitsAt);
   header.bits =
-      bits <= static_cast<std::uint32_t>(expiring_layout(12)) ? static_cast<int>(bits) : 0;
+      bits <= static_cast<std::uint32_t>(Maplet16And16::kNumber) ? static_cast<int>(bits) : 0;
   if (const Kind found = kind_of(header.bits); found != kind) {
     const std::string name = kNames[static_cast<std::size_t>(found)];
     return Flaw{kBitsAt, "this is " + name + " and not " + kNames[static_cast<std::size_t>(kind)] +

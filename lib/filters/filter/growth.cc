@@ -83,9 +83,22 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
     std::uint8_t& mark = made.blocks()[i].bytes[kOverflowMarkByte];
     mark = std::max(mark, from[i].bytes[kOverflowMarkByte]);
   }
-  return visit_layout(made.bits, [&](auto layout) {
+  return visit_any_layout(made.bits, [&](auto layout) {
     using L = decltype(layout);
-    const FilterOperations& table = made.engine->filter.alone;
+    const auto count = [&](const Place& place) {
+      if constexpr (L::kHasValues) {
+        return made.engine->maplet.one_writer.count(made.view, place, nullptr);
+      } else {
+        return made.engine->filter.alone.count(made.view, place, nullptr);
+      }
+    };
+    const auto insert = [&](const Place& place, typename L::Value value) {
+      if constexpr (L::kHasValues) {
+        return made.engine->maplet.one_writer.insert_at(made.view, place, value);
+      } else {
+        return made.engine->filter.alone.insert_at(made.view, place);
+      }
+    };
     const std::size_t all = from.size() * L::kSlots;
     for (std::size_t i = 0; i < all; ++i) {
       const std::size_t block = order == Order::by_block ? i / L::kSlots : i % from.size();
@@ -99,7 +112,7 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
           {block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset}, slot);
       const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kChoices;
       const auto is_crowded = [&] {
-        return order == Order::by_slot && table.count(made.view, place, nullptr) + 1 >= crowd;
+        return order == Order::by_slot && count(place) + 1 >= crowd;
       };
       const auto has_way = [&](const Place& to) {
         return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to,
@@ -107,7 +120,7 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));
-      Outcome outcome = is_in_vain ? Outcome::too_many_copies : *table.insert_at(made.view, place);
+      Outcome outcome = is_in_vain ? Outcome::too_many_copies : *insert(place, L::value(from[block], slot));
       if (outcome == Outcome::stored) continue;
       if (is_crowded()) outcome = Outcome::too_many_copies;
       if (outcome == Outcome::full || copies == Copies::all) return outcome;
@@ -171,7 +184,11 @@ bool can_merge(const Shape& into, const Shape& other, std::string* why) {
                      a.placement == b.placement;
   if (alike || why == nullptr) return alike;
   if (into.bits != other.bits) {
-    *why = difference("fingerprints of the same width", "bits", into.bits, other.bits);
+    *why = fingerprint_bits(into.bits) == fingerprint_bits(other.bits)
+               ? difference("values of the same width", "bits", value_bits_of(into.bits),
+                            value_bits_of(other.bits))
+               : difference("fingerprints of the same width", "bits", fingerprint_bits(into.bits),
+                            fingerprint_bits(other.bits));
   } else if (into.seed != other.seed) {
     *why = difference("the same seed", "the seeds", into.seed, other.seed);
   } else if (a.base_blocks != b.base_blocks) {

@@ -9,6 +9,7 @@
 #include <span>
 #include <sstream>
 #include <stdexcept>
+#include <vector>
 
 namespace nestline { inline namespace v0_3 {
 namespace {
@@ -26,10 +27,18 @@ struct SmallMaplet {
   double load;
 };
 constexpr std::uint64_t kLeastMapletBlocks = 64;
+constexpr std::uint64_t kLeastSmallMapletBlocks = 16;
 constexpr std::array<SmallMaplet, 3> kMapletLoad = {{{256, kFullLoad}, {128, 0.94}, {64, 0.93}}};
+
+// Maplets of small values, and those of wide ones.
+constexpr std::uint64_t least_blocks(int bits) {
+  if (bits == kMapletBits) return kLeastMapletBlocks;
+  return is_maplet(bits) ? kLeastSmallMapletBlocks : 1;
+}
 
 // The load that this many base blocks hold in all but one of a million filters or maplets.
 double safe_load(int bits, std::uint64_t bases) {
+  if (is_maplet(bits) && bits != kMapletBits) return kFullLoad;
   if (bits != kMapletBits) return bases <= kSmallLoad.size() ? kSmallLoad[bases - 1] : kFullLoad;
   for (const SmallMaplet& small : kMapletLoad) {
     if (bases >= small.blocks) return small.load;
@@ -181,14 +190,14 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
     const double rate = planned_rate(bits, kLowestLoad, growth) / kRateMargin;
     if (lowest && *lowest <= rate) continue;
     lowest = rate;
-    lowest_bits = bits;
+    lowest_bits = fingerprint_bits(bits);
   }
   const bool can_be_wider = !wish.any_width && widths[0] < 16;
   const char* const advice = can_be_wider ? "take more bits, or leave them to be chosen" : "";
   const char* const comma = can_be_wider ? ", " : "";
   if (!lowest) {
     refuse("max_capacity is ", ratio, " times capacity, but a filter of ",
-           wish.any_width ? 16 : widths[0], "-bit fingerprints can grow to ",
+           wish.any_width ? 16 : fingerprint_bits(widths.back()), "-bit fingerprints can grow to ",
            largest_ratio(at_any_rate, widths), " times at most: raise capacity", comma, advice);
   }
   const double had = largest_ratio(wish, widths);
@@ -241,10 +250,10 @@ std::uint64_t safe_keys(int bits, const Geometry& geometry) {
   const double growth = geometry.growth;
   const double z = 4.76 + 0.13 * growth;
   const double z_sigma = z * std::sqrt(1 - std::exp2(-growth));
-  const double room = (bits == kMapletBits ? load : kChildFull) * slots - z * z / 6;
+  const double room = (is_maplet(bits) ? load : kChildFull) * slots - z * z / 6;
   const double root = (std::sqrt(z_sigma * z_sigma + 4 * room) - z_sigma) / 2;
   // Of fingerprints: at most 2^(bits - g) of 2^bits - 2^(bits - 8) (8 and 12 bits) or 2^bits - 1.
-  const double mean = root * root * (bits >= 16 ? 1 : 255.0 / 256);
+  const double mean = root * root * (fingerprint_bits(bits) >= 16 ? 1 : 255.0 / 256);
   return static_cast<std::uint64_t>(std::min(mean, load * slots) * std::exp2(growth));
 }
 
@@ -326,8 +335,7 @@ Size decide(std::uint64_t capacity, std::uint64_t max_capacity, Wish wish,
     }
     return std::nullopt;
   };
-  auto blocks = std::max(plan->bits == kMapletBits ? kLeastMapletBlocks : 1,
-                         static_cast<std::uint64_t>(plan->blocks(wish)));
+  auto blocks = std::max(least_blocks(plan->bits), static_cast<std::uint64_t>(plan->blocks(wish)));
   std::optional<std::uint32_t> growth = doublings(blocks);
   while (!growth) growth = doublings(++blocks);
   if (blocks > kMaxBlocks >> *growth) {
@@ -426,9 +434,16 @@ Size decide_expiring_size(const ExpiringOptions& options) {
   return {plan->bits, blocks, capacity_of(blocks), 0, 0};
 }
 
-Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity) {
-  check_capacities(capacity, max_capacity);
-  return decide(capacity, max_capacity, {.load = kFullLoad}, std::array{kMapletBits});
+Size decide_maplet_size(const MapletOptions& options) {
+  check_capacities(options.capacity, options.max_capacity);
+  check_rate_and_load(options.fpr, kFullLoad);
+  std::vector<int> layouts;
+  for (const int number : MapletLayouts::kNumbers) {
+    if (value_bits_of(number) == options.value_bits) layouts.push_back(number);
+  }
+  if (layouts.empty()) refuse("value_bits must be 4, 8, 16 or 40; it is ", options.value_bits);
+  return decide(options.capacity, options.max_capacity, {.load = kFullLoad, .fpr = options.fpr},
+                layouts);
 }
 
 }}  // namespace nestline

@@ -14,6 +14,7 @@
 
 #include "lib/engine/place/shape.h"
 #include "nestline/expiring_filter.h"
+#include "nestline/maplet.h"
 
 namespace nestline { inline namespace v0_3 {
 
@@ -42,8 +43,8 @@ struct Size {
 
 // Checks `options` and decides. Throws std::invalid_argument.
 Size decide_size(const Options& options);
-// The same for a maplet: full load, and no bound on the rate. Throws std::invalid_argument.
-Size decide_maplet_size(std::uint64_t capacity, std::uint64_t max_capacity);
+// The same for a maplet: the layout with its bits of values. Throws std::invalid_argument.
+Size decide_maplet_size(const MapletOptions& options);
 // For an expiring filter; `bits`: its layout's number. Throws std::invalid_argument.
 Size decide_expiring_size(const ExpiringOptions& options);
 // Under its present name or that of version 0.2.

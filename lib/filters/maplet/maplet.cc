@@ -1,4 +1,5 @@
 // Maplet: single pairs, growing, its properties, batches and files.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -8,11 +9,14 @@
 #include <memory_resource>
 #include <optional>
 #include <span>
+#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/filter/batch.h"
+#include "lib/filters/filter/growth.h"
 #include "lib/filters/filter/sizing.h"
 #include "lib/filters/maplet/maplet_state.h"
 
@@ -22,8 +26,21 @@ namespace {
 using State = Maplet::State;
 
 OwnedBlocks empty_table(const MapletOptions& options) {
-  const Size size = decide_maplet_size(options.capacity, options.max_capacity);
-  return make_blocks(size.shape(options.seed), options.memory);
+  return make_blocks(decide_maplet_size(options).shape(options.seed), options.memory);
+}
+
+void check_value(const State& state, std::uint64_t value) {
+  if (value <= state.highest_value()) return;
+  throw std::invalid_argument("the value " + std::to_string(value) + " is above " +
+                              std::to_string(state.highest_value()) + ", the highest of " +
+                              std::to_string(value_bits_of(state.bits)) + " bits");
+}
+
+void check_values(const State& state, KeySpan keys, std::span<const std::uint64_t> values) {
+  check_length("values", values.size(), keys.size());
+  const auto above = [&](std::uint64_t value) { return value > state.highest_value(); };
+  const auto found = std::ranges::find_if(values, above);
+  if (found != values.end()) check_value(state, *found);
 }
 
 // Changes a pair that is there: work(operations, view) returns whether it was.
@@ -49,6 +66,16 @@ bool change(State& state, std::int64_t added, Work&& work) {
   });
 }
 
+// Changes values in all blocks, of as many pairs as it returns, while other writers wait.
+std::uint64_t change_values(State& state, const ValueChange& change) {
+  const State::Pause pause(state);
+  const Blocks& table = pause.table();
+  // Readers may lock blocks.
+  const auto [changed, erased] = maplet_operations<BlockLocks>(table).change_values(table.view, change);
+  state.keys.add<BlockLocks>(-static_cast<std::int64_t>(erased));
+  return changed;
+}
+
 }  // namespace
 
 std::size_t find_hash(const State& state, std::uint64_t hash,
@@ -61,7 +88,45 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
   });
 }
 
+std::uint64_t find_hash_set(const State& state, std::uint64_t hash, std::uint64_t anywhere) noexcept {
+  return state.read([&](const Blocks& table) {
+    const ValueSets sets{anywhere, state.highest_value()};
+    std::uint64_t set = 0;
+    if (state.engine.maplet_lookups.find_set(table.view, hash, sets, set)) [[likely]]
+      return set;
+    std::array<std::uint64_t, Maplet::kMaxCandidates> values;
+    const std::size_t count = find_locked(state, table, hash, values);
+    return sets.of(std::span(values).first(count));
+  });
+}
+
+bool replace_pair(State& state, std::uint64_t hash, std::uint64_t old_value,
+                  std::uint64_t new_value) noexcept {
+  return change(state, 0, [&](const MapletOperations& maplet, const BlocksView& view) {
+    return maplet.replace(view, hash, old_value, new_value);
+  });
+}
+
+// Gives one of the key's pairs the highest value. False: there is none any more.
+bool turn_into_anywhere(State& state, std::uint64_t hash) noexcept {
+  std::array<std::uint64_t, Maplet::kMaxCandidates> values;
+  for (std::size_t count; (count = find_hash(state, hash, values)) != 0;) {
+    const auto found = std::span(values).first(count);
+    if (std::ranges::find(found, state.highest_value()) != found.end()) return true;
+    if (replace_pair(state, hash, found[0], state.highest_value())) return true;
+  }
+  return false;
+}
+
 Inserted insert_pair(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
+  for (;;) {
+    const Inserted inserted = insert_new_pair(state, hash, value);
+    if (inserted.outcome != Outcome::too_many_copies || !state.is_anywhere(value)) return inserted;
+    if (turn_into_anywhere(state, hash)) return {Outcome::stored};
+  }
+}
+
+Inserted insert_new_pair(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
   const bool done = state.try_alone([&](const Blocks& table) {
     if (table.grows_by_itself() && state.keys.allowed() <= 0) return false;
     const bool stored =
@@ -84,8 +149,20 @@ Maplet::Maplet(Maplet&& other) noexcept = default;
 Maplet& Maplet::operator=(Maplet&& other) noexcept = default;
 Maplet::~Maplet() = default;
 
-Inserted Maplet::insert(Key key, std::uint64_t value) noexcept {
-  return insert_pair(*state_, state_->hasher(key).value, value & kMaxValue);
+Maplet Maplet::build(const MapletOptions& options, KeySpan keys,
+                     std::span<const std::uint64_t> values) {
+  check_length("values", values.size(), keys.size());
+  ConcurrentFilter::register_thread();
+  Maplet made = MapletAccess::make(grown_for(empty_table(options), keys.size()));
+  if (made.insert(keys, values) != keys.size()) {
+    throw std::length_error("a pair finds no room: raise capacity or max_capacity");
+  }
+  return made;
+}
+
+Inserted Maplet::insert(Key key, std::uint64_t value) {
+  check_value(*state_, value);
+  return insert_pair(*state_, state_->hasher(key).value, value);
 }
 
 std::size_t Maplet::find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
@@ -96,11 +173,17 @@ std::size_t Maplet::find(Hash key, std::span<std::uint64_t, kMaxCandidates> valu
   return find_hash(*state_, key.value, values);
 }
 
-bool Maplet::replace(Key key, std::uint64_t old_value, std::uint64_t new_value) noexcept {
-  const std::uint64_t hash = state_->hasher(key).value;
-  return change(*state_, 0, [&](const MapletOperations& maplet, const BlocksView& view) {
-    return maplet.replace(view, hash, old_value, new_value & kMaxValue);
-  });
+std::uint64_t Maplet::find_set(Key key, std::uint64_t anywhere) const noexcept {
+  return find_hash_set(*state_, state_->hasher(key).value, anywhere);
+}
+
+std::uint64_t Maplet::find_set(Hash key, std::uint64_t anywhere) const noexcept {
+  return find_hash_set(*state_, key.value, anywhere);
+}
+
+bool Maplet::replace(Key key, std::uint64_t old_value, std::uint64_t new_value) {
+  check_value(*state_, new_value);
+  return replace_pair(*state_, state_->hasher(key).value, old_value, new_value);
 }
 
 bool Maplet::erase(Key key, std::uint64_t value) noexcept {
@@ -115,6 +198,41 @@ Hash Maplet::prepare(Key key) const noexcept {
   state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
   return hash;
 }
+
+std::uint64_t Maplet::erase_value(std::uint64_t value) {
+  return change_values(*state_, {value, std::span(&kErased, 1)});
+}
+
+std::uint64_t Maplet::rename(std::span<const std::uint64_t> table) {
+  const std::uint64_t highest = max_value();
+  if (table.size() > highest + 1) {
+    throw std::invalid_argument("the table has " + std::to_string(table.size()) +
+                                " entries, but there are values up to " + std::to_string(highest));
+  }
+  for (const std::uint64_t value : table) {
+    if (value != kErased) check_value(*state_, value);
+  }
+  return change_values(*state_, {0, table});
+}
+
+void Maplet::merge(const Maplet& other) {
+  refuse_in_section();
+  const OwnedBlocks copy = other.state_->copy();
+  state_->exchange([&](const Blocks& table) {
+    std::uint64_t left_out = 0;
+    return merged(table, *copy, Copies::all, left_out);
+  });
+}
+
+bool Maplet::can_merge(const Maplet& other, std::string* why) const {
+  return nestline::can_merge(state_->shape(), other.state_->shape(), why);
+}
+
+int Maplet::value_bits() const noexcept { return value_bits_of(state_->bits); }
+int Maplet::bits() const noexcept { return fingerprint_bits(state_->bits); }
+std::uint64_t Maplet::max_value() const noexcept { return state_->highest_value(); }
+std::uint64_t Maplet::anywhere() const noexcept { return max_value(); }
+std::size_t Maplet::max_copies() const noexcept { return most_copies(state_->bits); }
 
 std::uint64_t Maplet::size() const noexcept {
   return state_->read([&](const Blocks&) { return state_->keys.total(); });
@@ -138,7 +256,7 @@ std::uint64_t Maplet::seed() const noexcept { return state_->seed; }
 
 std::size_t Maplet::memory_bytes() const noexcept { return state_->shape().memory_bytes(); }
 unsigned Maplet::growth() const noexcept { return state_->shape().geometry.growth; }
-unsigned Maplet::growth_left() const noexcept { return max_growth(kMapletBits) - growth(); }
+unsigned Maplet::growth_left() const noexcept { return max_growth(state_->bits) - growth(); }
 
 bool Maplet::grow() { return state_->exchange(grown); }
 
@@ -159,10 +277,13 @@ void Maplet::for_each(const std::function<void(std::uint64_t value)>& with) cons
   const Maplet copy = snapshot();
   const Blocks& table = copy.state_->table_of_writer();
   const Block* const blocks = table.view.blocks;
-  for (std::uint64_t i = 0; i < table.view.geometry.blocks(); ++i) {
-    std::uint64_t taken = MapletLayout::kAllSlots & ~table.engine->block.free_slots(blocks[i]);
-    for (; taken != 0; taken &= taken - 1) with(MapletLayout::value(blocks[i], first_slot(taken)));
-  }
+  visit_maplet_layout(table.bits, [&](auto layout) {
+    using L = decltype(layout);
+    for (std::uint64_t i = 0; i < table.view.geometry.blocks(); ++i) {
+      std::uint64_t taken = L::kAllSlots & ~table.engine->block.free_slots(blocks[i]);
+      for (; taken != 0; taken &= taken - 1) with(L::value(blocks[i], first_slot(taken)));
+    }
+  });
 }
 
 // Batches: one section per chunk of keys, so that growing waits for one chunk at most.
@@ -173,17 +294,28 @@ std::size_t Maplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->read([&](const Blocks& table) {
       find_chunk(state_->engine.maplet_lookups, table.view, chunks.inputs(), lists,
-                 [&](const Inputs& inputs, std::size_t i, auto candidates) {
-                   return find_hash(*state_, inputs.hash(i, state_->secrets), candidates);
+                 [&](std::uint64_t hash, auto candidates) {
+                   return find_hash(*state_, hash, candidates);
                  });
     });
   }
   return lists.finish();
 }
 
+void Maplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets, std::uint64_t anywhere) const {
+  check_length("sets", sets.size(), keys.size());
+  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
+    state_->read([&](const Blocks& table) {
+      find_chunk_sets(state_->engine.maplet_lookups, table.view, chunks.inputs(),
+                      {anywhere, state_->highest_value()}, sets.subspan(chunks.first()),
+                      [&](std::uint64_t hash) { return find_hash_set(*state_, hash, anywhere); });
+    });
+  }
+}
+
 std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
                            std::span<Outcome> outcomes) {
-  check_length("values", values.size(), keys.size());
+  check_values(*state_, keys, values);
   Record record(outcomes, keys.size());
   refuse_in_section();  // before anything is changed
   // Keys whose blocks are on their way to the cache while others are stored.
@@ -200,7 +332,7 @@ std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
       const std::uint64_t hash = hashes[i % kAhead];
       prepare_one(i + kAhead);
       const std::size_t at = chunks.first() + i;
-      record.add(at, insert_pair(*state_, hash, values[at] & kMaxValue).outcome);
+      record.add(at, insert_pair(*state_, hash, values[at]).outcome);
     }
   }
   return record.total();

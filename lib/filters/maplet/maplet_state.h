@@ -20,6 +20,7 @@
 namespace nestline { inline namespace v0_3 {
 
 static_assert(Maplet::kMaxValue == MapletLayout::kValueMask);
+static_assert(Maplet::kErased == ValueChange::kErased);
 static_assert(Maplet::kMaxCandidates == MapletLayout::kMaxCopies);
 
 template <class Locks>
@@ -29,6 +30,12 @@ const MapletOperations& maplet_operations(const Blocks& table) {
 
 struct Maplet::State : ConcurrentFilter::State {
   explicit State(OwnedBlocks&& table) : ConcurrentFilter::State(std::move(table)) {}
+  [[nodiscard]] std::uint64_t highest_value() const {
+    return (std::uint64_t{1} << value_bits_of(bits)) - 1;
+  }
+  [[nodiscard]] bool is_anywhere(std::uint64_t value) const {
+    return bits != kMapletBits && value == highest_value();
+  }
 };
 
 struct MapletAccess {
@@ -46,8 +53,14 @@ struct MapletAccess {
 // The candidates of the key with this hash, into the front of `values`.
 std::size_t find_hash(const Maplet::State& state, std::uint64_t hash,
                       std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept;
+std::uint64_t find_hash_set(const Maplet::State& state, std::uint64_t hash,
+                            std::uint64_t anywhere) noexcept;
+bool replace_pair(Maplet::State& state, std::uint64_t hash, std::uint64_t old_value,
+                  std::uint64_t new_value) noexcept;
 // Adds a pair; pauses the other writers or grows the maplet if it has to.
 Inserted insert_pair(Maplet::State& state, std::uint64_t hash, std::uint64_t value) noexcept;
+// The same, without a change of another pair where there are too many.
+Inserted insert_new_pair(Maplet::State& state, std::uint64_t hash, std::uint64_t value) noexcept;
 
 // Batches of lookups: group after group of keys, and the lists that they fill.
 
@@ -86,36 +99,56 @@ class CandidateLists {
   std::size_t at_ = 0;
 };
 
-// Answers a chunk of keys on blocks that stay where they are meanwhile: the homes of each group are
-// on their way to the cache while the group before is answered. find_busy(inputs, i, span) answers
-// key i of the chunk where a writer was at its blocks, and returns how many candidates there are.
-template <typename FindBusy>
-void find_chunk(const MapletLookups& lookups, const BlocksView& view, const Inputs& inputs,
-                CandidateLists& lists, FindBusy&& find_busy) {
+// Locates the groups of a chunk in turn, on blocks that stay where they are meanwhile: the homes of
+// each are on their way to the cache while the one before is answered by answer(group, first key).
+template <typename Answer>
+void for_each_group(const MapletLookups& lookups, const BlocksView& view, const Inputs& inputs,
+                    Answer&& answer) {
   MapletGroup groups[2];
   const auto locate = [&](std::size_t at) {
     if (at >= inputs.count) return;
     lookups.locate(view, inputs.from(at).first(kMaxLocated), groups[at / kMaxLocated % 2]);
   };
-  constexpr std::size_t kMax = Maplet::kMaxCandidates;
-  std::array<std::uint8_t, kMaxLocated> counts;
-  std::array<std::uint64_t, kMaxLocated * kMax> values;
   locate(0);
   for (std::size_t at = 0; at < inputs.count; at += kMaxLocated) {
     locate(at + kMaxLocated);
-    MapletGroup& group = groups[at / kMaxLocated % 2];
+    answer(groups[at / kMaxLocated % 2], at);
+  }
+}
+
+// Answers a chunk of keys. find_busy(hash, span) answers one where a writer was at its blocks, and
+// returns how many candidates there are.
+template <typename FindBusy>
+void find_chunk(const MapletLookups& lookups, const BlocksView& view, const Inputs& inputs,
+                CandidateLists& lists, FindBusy&& find_busy) {
+  constexpr std::size_t kMax = Maplet::kMaxCandidates;
+  std::array<std::uint8_t, kMaxLocated> counts;
+  std::array<std::uint64_t, kMaxLocated * kMax> values;
+  for_each_group(lookups, view, inputs, [&](MapletGroup& group, std::size_t at) {
     std::size_t total = lookups.find_batch(view, group, counts.data(), values.data());
     if (total == MapletLookups::kBusy) {
       total = 0;
       for (std::size_t i = 0; i < group.count; ++i) {
         const std::span<std::uint64_t, kMax> room(values.data() + total, kMax);
-        const std::size_t count = find_busy(inputs, at + i, room);
+        const std::size_t count = find_busy(inputs.hash(at + i, view.secrets), room);
         counts[i] = static_cast<std::uint8_t>(count);
         total += count;
       }
     }
     lists.add(std::span(counts).first(group.count), std::span(values).first(total));
-  }
+  });
+}
+
+// The same for sets; find_busy(hash) returns one.
+template <typename FindBusy>
+void find_chunk_sets(const MapletLookups& lookups, const BlocksView& view, const Inputs& inputs,
+                     const ValueSets& sets, std::span<std::uint64_t> found, FindBusy&& find_busy) {
+  for_each_group(lookups, view, inputs, [&](MapletGroup& group, std::size_t at) {
+    if (lookups.find_sets(view, group, sets, found.data() + at)) return;
+    for (std::size_t i = at; i < at + group.count; ++i) {
+      found[i] = find_busy(inputs.hash(i, view.secrets));
+    }
+  });
 }
 
 }}  // namespace nestline

@@ -25,6 +25,24 @@ struct MappedMaplet::State : Mapped {
     return count;
   }
 
+  std::uint64_t find_set(std::uint64_t hash, const ValueSets& sets) const {
+    check(hash);
+    std::uint64_t set = 0;
+    if (!blocks.engine->maplet_lookups.find_set(blocks.view, hash, sets, set)) refuse_lock();
+    return set;
+  }
+
+  [[nodiscard]] ValueSets sets(std::uint64_t anywhere) const {
+    return {anywhere, (std::uint64_t{1} << value_bits_of(blocks.bits)) - 1};
+  }
+
+  // Throws unless the sections that these keys need are good.
+  void check_all(const Inputs& inputs) const {
+    for (std::size_t i = 0; i < inputs.count && !all_good(); ++i) {
+      check(inputs.hash(i, blocks.view.secrets));
+    }
+  }
+
   // Nobody locks a mapped block, so the bytes were wrong when they were written.
   [[noreturn]] void refuse_lock() const {
     throw FormatError(blocks.path.string(), kHeaderBytes,
@@ -35,7 +53,7 @@ struct MappedMaplet::State : Mapped {
   // Throws FormatError unless the sections that this key needs are good.
   void check(std::uint64_t hash) const {
     if (all_good()) return;
-    const Place home = home_of<MapletLayout>(blocks.view.geometry, hash);
+    const Place home = home_of(blocks.bits, blocks.view.geometry, hash);
     if (!all_read(home, [&](std::uint64_t block) { return is_good(block); })) throw *damage();
   }
 };
@@ -67,15 +85,32 @@ std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
   CandidateLists lists(keys.size(), first, values);
   for (KeyChunks chunks(keys, seed()); chunks.next();) {
     const Inputs& inputs = chunks.inputs();
-    for (std::size_t i = 0; i < inputs.count && !state.all_good(); ++i) {
-      state.check(inputs.hash(i, state.blocks.view.secrets));
-    }
+    state.check_all(inputs);
     find_chunk(state.blocks.engine->maplet_lookups, state.blocks.view, inputs, lists,
-               [&](const Inputs&, std::size_t, auto) -> std::size_t { state.refuse_lock(); });
+               [&](std::uint64_t, auto) -> std::size_t { state.refuse_lock(); });
   }
   return lists.finish();
 }
 
+std::uint64_t MappedMaplet::find_set(Key key, std::uint64_t anywhere) const {
+  return state_->find_set(state_->blocks.hasher()(key).value, state_->sets(anywhere));
+}
+
+void MappedMaplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets,
+                             std::uint64_t anywhere) const {
+  const State& state = *state_;
+  check_length("sets", sets.size(), keys.size());
+  for (KeyChunks chunks(keys, seed()); chunks.next();) {
+    const Inputs& inputs = chunks.inputs();
+    state.check_all(inputs);
+    find_chunk_sets(state.blocks.engine->maplet_lookups, state.blocks.view, inputs,
+                    state.sets(anywhere), sets.subspan(chunks.first()),
+                    [&](std::uint64_t) -> std::uint64_t { state.refuse_lock(); });
+  }
+}
+
+int MappedMaplet::value_bits() const noexcept { return value_bits_of(state_->blocks.bits); }
+int MappedMaplet::bits() const noexcept { return fingerprint_bits(state_->blocks.bits); }
 std::uint64_t MappedMaplet::size() const noexcept { return state_->blocks.size; }
 std::uint64_t MappedMaplet::capacity() const noexcept { return state_->blocks.capacity; }
 std::uint64_t MappedMaplet::seed() const noexcept { return state_->blocks.seed; }
