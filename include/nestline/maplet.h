@@ -108,23 +108,32 @@ class NESTLINE_EXPORT Maplet {
   /// Where there are too many pairs, insert(key, anywhere()) gives one of them that value instead:
   /// the outcome is `stored`, size() stays. That pair's own value is then part of `anywhere`, and
   /// cannot be erased or replaced any more.
-  [[nodiscard]] Inserted insert(Key key, std::uint64_t value);
+  [[nodiscard]] NESTLINE_HERE Inserted insert(Key key, std::uint64_t value) {
+    return insert_one(hash_of_(key), value);
+  }
 
   /// Puts the candidates for `key`, all its values and seldom another, to the front of `values`,
   /// and returns how many there are. O(1).
-  std::size_t find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
-  /// The same for a hash, with a few instructions less.
-  std::size_t find(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
+  NESTLINE_HERE std::size_t find(Key key,
+                                 std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
+    return find_one(hash_of_(key), values);
+  }
   /// The candidates as a set: bit v for value v, and the bits of `anywhere` for a candidate that is
   /// anywhere() or 64 or more. So it is 0 only for a key without a pair. O(1).
-  std::uint64_t find_set(Key key, std::uint64_t anywhere = ~std::uint64_t{0}) const noexcept;
-  std::uint64_t find_set(Hash key, std::uint64_t anywhere = ~std::uint64_t{0}) const noexcept;
+  [[nodiscard]] NESTLINE_HERE std::uint64_t find_set(
+      Key key, std::uint64_t anywhere = ~std::uint64_t{0}) const noexcept {
+    return find_set_one(hash_of_(key), anywhere);
+  }
   /// Gives one pair (key, old_value) the new value, at one instant; false if there is none. O(1).
   /// Throws std::invalid_argument for a new value above max_value().
-  bool replace(Key key, std::uint64_t old_value, std::uint64_t new_value);
+  NESTLINE_HERE bool replace(Key key, std::uint64_t old_value, std::uint64_t new_value) {
+    return replace_one(hash_of_(key), old_value, new_value);
+  }
   /// Removes one pair (key, value); false if there is none. O(1). Erase only pairs that were
   /// inserted: the pair of another key that looks the same would be removed.
-  bool erase(Key key, std::uint64_t value) noexcept;
+  NESTLINE_HERE bool erase(Key key, std::uint64_t value) noexcept {
+    return erase_one(hash_of_(key), value);
+  }
   [[nodiscard]] Hash prepare(Key key) const noexcept;  ///< As Filter's.
   /// The candidates of many keys: those of key i are values[first[i]] up to, not with,
   /// values[first[i + 1]]; first gets an entry more than there are keys. Both vectors are
@@ -204,8 +213,16 @@ class NESTLINE_EXPORT Maplet {
   friend struct MapletAccess;
   // A template, so that {} is not taken for a pointer.
   template <internal::OwnerOf<State> Owner>
-  explicit Maplet(Owner state) noexcept : state_(std::move(state)) {}
+  explicit Maplet(Owner state) noexcept : state_(std::move(state)), hash_of_(hasher(*state_)) {}
+
+  Inserted insert_one(Hash key, std::uint64_t value);
+  std::size_t find_one(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
+  [[nodiscard]] std::uint64_t find_set_one(Hash key, std::uint64_t anywhere) const noexcept;
+  bool replace_one(Hash key, std::uint64_t old_value, std::uint64_t new_value);
+  bool erase_one(Hash key, std::uint64_t value) noexcept;
+  static internal::KeyHasher hasher(const State& state) noexcept;
   internal::OwnedState<State> state_;
+  internal::KeyHasher hash_of_;
 };
 
 /// Saves a snapshot, which needs memory. Throws as ConcurrentFilter's.
@@ -228,10 +245,16 @@ class NESTLINE_EXPORT MappedMaplet {
   void verify() const;
   [[nodiscard]] std::optional<FormatError> damage() const;
   /// As Maplet's. Throws FormatError when a section that it needs is damaged.
-  std::size_t find(Key key, std::span<std::uint64_t, Maplet::kMaxCandidates> values) const;
+  NESTLINE_HERE std::size_t find(Key key,
+                                 std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
+    return find_one(hash_of_(key), values);
+  }
   std::size_t find(KeySpan keys, std::vector<std::uint32_t>& first,
                    std::vector<std::uint64_t>& values) const;
-  std::uint64_t find_set(Key key, std::uint64_t anywhere = ~std::uint64_t{0}) const;
+  [[nodiscard]] NESTLINE_HERE std::uint64_t find_set(
+      Key key, std::uint64_t anywhere = ~std::uint64_t{0}) const {
+    return find_set_one(hash_of_(key), anywhere);
+  }
   void find_sets(KeySpan keys, std::span<std::uint64_t> sets,
                  std::uint64_t anywhere = ~std::uint64_t{0}) const;
   [[nodiscard]] int value_bits() const noexcept;
@@ -244,7 +267,10 @@ class NESTLINE_EXPORT MappedMaplet {
  private:
   struct State;
   explicit MappedMaplet(internal::OwnedState<State> state) noexcept;
+  std::size_t find_one(Hash key, std::span<std::uint64_t, Maplet::kMaxCandidates> values) const;
+  [[nodiscard]] std::uint64_t find_set_one(Hash key, std::uint64_t anywhere) const;
   internal::OwnedState<State> state_;
+  internal::KeyHasher hash_of_;
 };
 
 }}  // namespace nestline

@@ -140,10 +140,7 @@ Inserted insert_new_pair(State& state, std::uint64_t hash, std::uint64_t value) 
   })};
 }
 
-Maplet::Maplet(const MapletOptions& options) {
-  ConcurrentFilter::register_thread();
-  state_ = std::make_unique<State>(empty_table(options));
-}
+Maplet::Maplet(const MapletOptions& options) : Maplet(MapletAccess::make(empty_table(options))) {}
 
 Maplet::Maplet(Maplet&& other) noexcept = default;
 Maplet& Maplet::operator=(Maplet&& other) noexcept = default;
@@ -152,7 +149,6 @@ Maplet::~Maplet() = default;
 Maplet Maplet::build(const MapletOptions& options, KeySpan keys,
                      std::span<const std::uint64_t> values) {
   check_length("values", values.size(), keys.size());
-  ConcurrentFilter::register_thread();
   Maplet made = MapletAccess::make(grown_for(empty_table(options), keys.size()));
   if (made.insert(keys, values) != keys.size()) {
     throw std::length_error("a pair finds no room: raise capacity or max_capacity");
@@ -160,41 +156,35 @@ Maplet Maplet::build(const MapletOptions& options, KeySpan keys,
   return made;
 }
 
-Inserted Maplet::insert(Key key, std::uint64_t value) {
+internal::KeyHasher Maplet::hasher(const State& state) noexcept { return state.hasher; }
+
+Inserted Maplet::insert_one(Hash key, std::uint64_t value) {
   check_value(*state_, value);
-  return insert_pair(*state_, state_->hasher(key).value, value);
+  return insert_pair(*state_, key.value, value);
 }
 
-std::size_t Maplet::find(Key key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
-  return find_hash(*state_, state_->hasher(key).value, values);
-}
-
-std::size_t Maplet::find(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
+std::size_t Maplet::find_one(Hash key,
+                             std::span<std::uint64_t, kMaxCandidates> values) const noexcept {
   return find_hash(*state_, key.value, values);
 }
 
-std::uint64_t Maplet::find_set(Key key, std::uint64_t anywhere) const noexcept {
-  return find_hash_set(*state_, state_->hasher(key).value, anywhere);
-}
-
-std::uint64_t Maplet::find_set(Hash key, std::uint64_t anywhere) const noexcept {
+std::uint64_t Maplet::find_set_one(Hash key, std::uint64_t anywhere) const noexcept {
   return find_hash_set(*state_, key.value, anywhere);
 }
 
-bool Maplet::replace(Key key, std::uint64_t old_value, std::uint64_t new_value) {
+bool Maplet::replace_one(Hash key, std::uint64_t old_value, std::uint64_t new_value) {
   check_value(*state_, new_value);
-  return replace_pair(*state_, state_->hasher(key).value, old_value, new_value);
+  return replace_pair(*state_, key.value, old_value, new_value);
 }
 
-bool Maplet::erase(Key key, std::uint64_t value) noexcept {
-  const std::uint64_t hash = state_->hasher(key).value;
+bool Maplet::erase_one(Hash key, std::uint64_t value) noexcept {
   return change(*state_, -1, [&](const MapletOperations& maplet, const BlocksView& view) {
-    return maplet.erase(view, hash, value);
+    return maplet.erase(view, key.value, value);
   });
 }
 
 Hash Maplet::prepare(Key key) const noexcept {
-  const Hash hash = state_->hasher(key);
+  const Hash hash = hash_of_(key);
   state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
   return hash;
 }
@@ -349,7 +339,6 @@ void save(Maplet&& maplet, const Output& to) {
 }
 
 Maplet Maplet::load(const Input& from, std::pmr::memory_resource* memory) {
-  ConcurrentFilter::register_thread();
   return MapletAccess::make(read_filter(from, memory, Kind::maplet).blocks);
 }
 

@@ -40,6 +40,7 @@ struct Maplet::State : ConcurrentFilter::State {
 
 struct MapletAccess {
   static Maplet make(OwnedBlocks table) {
+    ConcurrentFilter::register_thread();
     return Maplet(std::make_unique<Maplet::State>(std::move(table)));
   }
   static const Maplet::State& state(const Maplet& maplet) { return *maplet.state_; }

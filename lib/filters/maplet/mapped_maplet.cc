@@ -58,7 +58,8 @@ struct MappedMaplet::State : Mapped {
   }
 };
 
-MappedMaplet::MappedMaplet(internal::OwnedState<State> state) noexcept : state_(std::move(state)) {}
+MappedMaplet::MappedMaplet(internal::OwnedState<State> state) noexcept
+    : state_(std::move(state)), hash_of_(state_->blocks.hasher()) {}
 MappedMaplet::MappedMaplet(MappedMaplet&& other) noexcept = default;
 MappedMaplet& MappedMaplet::operator=(MappedMaplet&& other) noexcept = default;
 MappedMaplet::~MappedMaplet() = default;
@@ -74,9 +75,9 @@ MappedMaplet MappedMaplet::view(std::span<const std::byte> bytes, Verify verify)
 void MappedMaplet::verify() const { state_->verify(); }
 std::optional<FormatError> MappedMaplet::damage() const { return state_->damage(); }
 
-std::size_t MappedMaplet::find(Key key,
-                               std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
-  return state_->find(state_->blocks.hasher()(key).value, values);
+std::size_t MappedMaplet::find_one(Hash key,
+                                   std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
+  return state_->find(key.value, values);
 }
 
 std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
@@ -92,8 +93,8 @@ std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
   return lists.finish();
 }
 
-std::uint64_t MappedMaplet::find_set(Key key, std::uint64_t anywhere) const {
-  return state_->find_set(state_->blocks.hasher()(key).value, state_->sets(anywhere));
+std::uint64_t MappedMaplet::find_set_one(Hash key, std::uint64_t anywhere) const {
+  return state_->find_set(key.value, state_->sets(anywhere));
 }
 
 void MappedMaplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets,
