@@ -156,13 +156,6 @@ struct FilterOperations {
                     Writers* writers) noexcept;
 };
 
-// The keys of a batch of a maplet that are answered together.
-struct MapletGroup {
-  Place homes[kMaxLocated];
-  std::uint32_t headers[kMaxLocated];  // under which the homes are read
-  std::size_t count = 0;
-};
-
 // Candidates as a set of values below 64; higher ones and the maplet's highest are `anywhere`.
 struct ValueSets {
   std::uint64_t anywhere;
@@ -175,6 +168,17 @@ struct ValueSets {
     for (const std::uint64_t value : values) set |= of(value);
     return set;
   }
+};
+
+// Takes the candidates of a batch, of up to kMaxLocated keys at a time: from number `first` on, how
+// many each has and all of them in order. Without counts: writers were at their blocks.
+class CandidateSink {
+ public:
+  virtual void take(std::size_t first, std::size_t keys, const std::uint8_t* counts,
+                    std::span<const std::uint64_t> values) = 0;
+
+ protected:
+  ~CandidateSink() = default;
 };
 
 // What becomes of the values from `first` on, one after the other: a new one, or kErased.
@@ -194,15 +198,10 @@ struct MapletLookups {
   // The same as a set; false in place of kBusy.
   bool (*find_set)(const BlocksView& view, std::uint64_t hash, const ValueSets& sets,
                    std::uint64_t& set) noexcept;
-  // The same for up to kMaxLocated keys, in two steps, so that the homes of one group are fetched
-  // while another is answered: the places, then the values in the order of the keys, and how many
-  // each has in `counts`, or the sets. `values` has room for kMaxCopies of each. kBusy or false if
-  // any key's blocks were busy.
-  void (*locate)(const BlocksView& view, const Inputs& inputs, MapletGroup& group) noexcept;
-  std::size_t (*find_batch)(const BlocksView& view, MapletGroup& group, std::uint8_t* counts,
-                            std::uint64_t* values) noexcept;
-  bool (*find_sets)(const BlocksView& view, MapletGroup& group, const ValueSets& sets,
-                    std::uint64_t* found) noexcept;
+  // The same for a batch. A key with its bit in `undecided` has no set; true if there is any.
+  bool (*find_sets)(const BlocksView& view, const Inputs& inputs, const ValueSets& sets,
+                    std::uint64_t* found, std::uint64_t* undecided) noexcept;
+  void (*find_lists)(const BlocksView& view, const Inputs& inputs, CandidateSink& sink);
 };
 
 struct MapletOperations {
@@ -214,6 +213,10 @@ struct MapletOperations {
   bool (*erase)(const BlocksView& view, std::uint64_t hash, std::uint64_t value) noexcept;
   bool (*replace)(const BlocksView& view, std::uint64_t hash, std::uint64_t old_value,
                   std::uint64_t new_value) noexcept;
+  // A run of a batch, as FilterOperations::insert_run, with a value for each key. It also ends, as if
+  // the key were overtaken, at the highest value of a key that has too many copies.
+  RunEnd (*insert_run)(const BlocksView& view, const Inputs& inputs, const std::uint64_t* values,
+                       const RunLimits& limits, std::size_t first, Record& record) noexcept;
   // The values of all copies into the front of `values`; returns how many there are.
   std::size_t (*values)(const BlocksView& view, std::uint64_t hash, Values values,
                         Writers* writers) noexcept;

@@ -27,6 +27,12 @@ Result insert_at(const BlocksView& view, const Place& home, std::uint64_t value)
 }
 
 template <class L, class Locks>
+RunEnd insert_run(const BlocksView& view, const Inputs& inputs, const std::uint64_t* values,
+                  const RunLimits& limits, std::size_t first, Record& record) noexcept {
+  return insert_values_run<L, Locks>(view, inputs, RunValues{values}, limits, first, record);
+}
+
+template <class L, class Locks>
 bool erase(const BlocksView& view, std::uint64_t hash, std::uint64_t value) noexcept {
   Table<L, Locks> table(view);
   return table.erase(table.home(hash), value);
@@ -59,8 +65,8 @@ unsigned count(const BlocksView& view, const Place& home, Writers* writers) noex
 
 template <class L, class Locks>
 constexpr MapletOperations operations() {
-  return {insert<L, Locks>, insert_at<L, Locks>, erase<L, Locks>,        replace<L, Locks>,
-          values<L, Locks>, count<L, Locks>,     change_values<L, Locks>};
+  return {insert<L, Locks>,     insert_at<L, Locks>, erase<L, Locks>, replace<L, Locks>,
+          insert_run<L, Locks>, values<L, Locks>,    count<L, Locks>, change_values<L, Locks>};
 }
 
 template <class L>
@@ -69,7 +75,7 @@ constexpr Engine engine() {
   engine.target = HWY_TARGET;
   engine.layout = L::kNumber;
   engine.block = block_kernels<L>();
-  engine.maplet_lookups = {find<L>, find_set<L>, locate_group<L>, find_batch<L>, find_sets<L>};
+  engine.maplet_lookups = {find<L>, find_set<L>, find_sets<L>, find_lists<L>};
   engine.maplet.one_writer = operations<L, OneWriter>();
   engine.maplet.many_writers = operations<L, BlockLocks>();
   engine.split = split_slots<L>;

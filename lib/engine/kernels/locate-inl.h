@@ -44,6 +44,12 @@ struct alignas(64) Group {
   }
 };
 
+// Those of wide values have no bucket offset, but more bits.
+template <class L>
+HWY_INLINE std::uint32_t fingerprint_of_pair(std::uint32_t pair) {
+  return L::kForm == Form::maplet ? pair : pair & 0xffff;
+}
+
 HWY_INLINE std::uint64_t address_of(const BlocksView& view, std::uint64_t block) {
   return reinterpret_cast<std::uintptr_t>(view.blocks) + block * kBlockBytes;
 }
@@ -70,8 +76,11 @@ HWY_INLINE std::uint64_t match_repeated(const Block& shared, const Group& group,
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
 #if NESTLINE_ONE_LANE
-  return match_among<L>(block, group.fingerprint(i), L::kAllSlots);
+  return match_among<L>(block, fingerprint_of_pair<L>(group.pair[i]), L::kAllSlots);
 #else
+  if constexpr (L::kForm == Form::maplet) {
+    return match_among<L>(block, fingerprint_of_pair<L>(group.pair[i]), L::kAllSlots);
+  }
   using T = EvictionOrder::BucketOffset<L>;
   const BlockTag<T> d;
   const hn::Repartition<std::uint32_t, BlockTag<T> > d32;

@@ -138,9 +138,20 @@ inline constexpr std::uint64_t kLargeBlocks = std::uint64_t{1} << 17;
 // Keys whose blocks are fetched before they are stored.
 inline constexpr std::size_t kPiece = 8;
 
-template <class L, class Locks>
-RunEnd insert_run(const BlocksView& view, const Inputs& all, const RunLimits& limits,
-                  std::size_t first, Record& record) noexcept {
+// The values of a run's keys, one for each; of filters empty ones.
+struct NoValues {
+  NoValue operator[](std::size_t) const { return {}; }
+  [[nodiscard]] NoValues from(std::size_t) const { return {}; }
+};
+struct RunValues {
+  const std::uint64_t* of_keys;
+  std::uint64_t operator[](std::size_t i) const { return of_keys[i]; }
+  [[nodiscard]] RunValues from(std::size_t at) const { return {of_keys + at}; }
+};
+
+template <class L, class Locks, class Values>
+HWY_INLINE RunEnd insert_values_run(const BlocksView& view, const Inputs& all, const Values& values,
+                                    const RunLimits& limits, std::size_t first, Record& record) {
   RunEnd end{};
   end.due = limits.room == 0;
   if (end.due) return end;
@@ -155,14 +166,19 @@ RunEnd insert_run(const BlocksView& view, const Inputs& all, const RunLimits& li
         for (const Place& home : groups.ahead(i + kPiece, kPiece)) table.prefetch_candidates(home);
       }
       for (std::size_t at = 0;; ++at) {
-        const std::size_t stored = table.store_at_homes(homes.subspan(at));
+        const std::size_t stored =
+            table.store_at_homes(homes.subspan(at), values.from(end.taken));
         record.add_stored(first + end.taken, stored);
         end.taken += stored;
         at += stored;
         if (at == homes.size()) break;
         evicts = true;
-        const Result outcome = table.evict_for(homes[at], {});
+        const Result outcome = table.evict_for(homes[at], values[end.taken]);
         end.overtaken = !outcome;
+        if constexpr (L::kHasValues) {
+          // What becomes of `anywhere` then is decided where single pairs are inserted.
+          end.overtaken |= outcome == Outcome::too_many_copies && values[end.taken] == L::kValueMask;
+        }
         end.full = outcome == Outcome::full && limits.stops_when_full;
         if (end.overtaken || end.full) return end;
         record.add(first + end.taken++, *outcome);
@@ -171,6 +187,12 @@ RunEnd insert_run(const BlocksView& view, const Inputs& all, const RunLimits& li
     }
   }
   return end;
+}
+
+template <class L, class Locks>
+RunEnd insert_run(const BlocksView& view, const Inputs& inputs, const RunLimits& limits,
+                  std::size_t first, Record& record) noexcept {
+  return insert_values_run<L, Locks>(view, inputs, NoValues(), limits, first, record);
 }
 
 // Keys that are there already are not inserted.

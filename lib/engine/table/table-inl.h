@@ -95,10 +95,11 @@ class Table {
   }
 
   // The same for each place in turn, up to the first that has no way; returns how many were stored.
-  HWY_NOINLINE std::size_t store_at_homes(std::span<const Place> places) {
+  template <class Values>
+  HWY_NOINLINE std::size_t store_at_homes(std::span<const Place> places, const Values& values) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       BlockLock hold(view_.blocks, places[i].block);
-      if (!store(hold, places[i], {})) return i;
+      if (!store(hold, places[i], values[i])) return i;
     }
     return places.size();
   }

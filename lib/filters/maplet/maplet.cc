@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/filters/concurrent/insert_batch.h"
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/growth.h"
@@ -70,8 +71,9 @@ bool change(State& state, std::int64_t added, Work&& work) {
 std::uint64_t change_values(State& state, const ValueChange& change) {
   const State::Pause pause(state);
   const Blocks& table = pause.table();
-  // Readers may lock blocks.
-  const auto [changed, erased] = maplet_operations<BlockLocks>(table).change_values(table.view, change);
+  const auto [changed, erased] = state.with_readers(
+      table.engine->maplet,
+      [&](const auto& maplet, Writers*) { return maplet.change_values(table.view, change); });
   state.keys.add<BlockLocks>(-static_cast<std::int64_t>(erased));
   return changed;
 }
@@ -280,13 +282,13 @@ void Maplet::for_each(const std::function<void(std::uint64_t value)>& with) cons
 
 std::size_t Maplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
                          std::vector<std::uint64_t>& values) const {
-  CandidateLists lists(keys.size(), first, values);
-  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
+  KeyChunks chunks(keys, state_->seed);
+  CandidateLists lists(keys.size(), first, values, [&](std::size_t i, auto room) {
+    return find_hash(*state_, chunks.inputs().hash(i, state_->secrets), room);
+  });
+  while (chunks.next()) {
     state_->read([&](const Blocks& table) {
-      find_chunk(state_->engine.maplet_lookups, table.view, chunks.inputs(), lists,
-                 [&](std::uint64_t hash, auto candidates) {
-                   return find_hash(*state_, hash, candidates);
-                 });
+      state_->engine.maplet_lookups.find_lists(table.view, chunks.inputs(), lists);
     });
   }
   return lists.finish();
@@ -297,8 +299,11 @@ void Maplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets, std::uint64_
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->read([&](const Blocks& table) {
       find_chunk_sets(state_->engine.maplet_lookups, table.view, chunks.inputs(),
-                      {anywhere, state_->highest_value()}, sets.subspan(chunks.first()),
-                      [&](std::uint64_t hash) { return find_hash_set(*state_, hash, anywhere); });
+                      {anywhere, state_->highest_value()}, sets.data() + chunks.first(),
+                      [&](std::size_t i) {
+                        const std::uint64_t hash = chunks.inputs().hash(i, state_->secrets);
+                        return find_hash_set(*state_, hash, anywhere);
+                      });
     });
   }
 }
@@ -306,26 +311,14 @@ void Maplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets, std::uint64_
 std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
                            std::span<Outcome> outcomes) {
   check_values(*state_, keys, values);
-  Record record(outcomes, keys.size());
-  refuse_in_section();  // before anything is changed
-  // Keys whose blocks are on their way to the cache while others are stored.
-  constexpr std::size_t kAhead = 16;
-  for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    const Inputs& inputs = chunks.inputs();
-    std::array<std::uint64_t, kAhead> hashes;
-    const auto prepare_one = [&](std::size_t i) {
-      if (i >= inputs.count) return;
-      hashes[i % kAhead] = prepare(Hash{inputs.hash(i, state_->secrets)}).value;
-    };
-    for (std::size_t i = 0; i < kAhead; ++i) prepare_one(i);
-    for (std::size_t i = 0; i < inputs.count; ++i) {
-      const std::uint64_t hash = hashes[i % kAhead];
-      prepare_one(i + kAhead);
-      const std::size_t at = chunks.first() + i;
-      record.add(at, insert_pair(*state_, hash, values[at]).outcome);
-    }
-  }
-  return record.total();
+  return insert_batch(
+      *state_, keys, outcomes,
+      [&]<class Locks>(const Blocks& table, Locks, const Inputs& inputs, const RunLimits& limits,
+                       std::size_t first, Record& record) {
+        return maplet_operations<Locks>(table).insert_run(
+            table.view, inputs, values.data() + first, limits, first, record);
+      },
+      [&](Hash hash, std::size_t at) { return insert_pair(*state_, hash.value, values[at]); });
 }
 
 // Files: the format of filters, whose code does the work.

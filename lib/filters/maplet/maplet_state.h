@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lib/filters/concurrent/concurrent_state.h"
+#include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/key_chunks.h"
 #include "nestline/maplet.h"
 
@@ -65,12 +66,14 @@ Inserted insert_new_pair(Maplet::State& state, std::uint64_t hash, std::uint64_t
 
 // Batches of lookups: group after group of keys, and the lists that they fill.
 
-// The lists of Maplet::find.
-class CandidateLists {
+// The lists of Maplet::find. find_one(key's number in the chunk, span) answers a key where writers
+// were at the blocks of a group, and returns how many candidates there are.
+template <typename FindOne>
+class CandidateLists : public CandidateSink {
  public:
   CandidateLists(std::size_t keys, std::vector<std::uint32_t>& first,
-                 std::vector<std::uint64_t>& values)
-      : first_(first), values_(values) {
+                 std::vector<std::uint64_t>& values, FindOne find_one)
+      : first_(first), values_(values), find_one_(std::move(find_one)) {
     if (keys > std::numeric_limits<std::uint32_t>::max() / Maplet::kMaxCandidates) {
       throw std::invalid_argument(
           "a batch has at most 2^28 - 1 keys: its candidates are counted in 32 bits");
@@ -79,14 +82,21 @@ class CandidateLists {
     values_.clear();
   }
 
-  // The candidates of the next keys: how many each has, and all of them in order.
-  void add(std::span<const std::uint8_t> counts, std::span<const std::uint64_t> values) {
+  void take(std::size_t first, std::size_t keys, const std::uint8_t* counts,
+            std::span<const std::uint64_t> values) override {
     auto sum = static_cast<std::uint32_t>(values_.size());
-    for (const std::uint8_t count : counts) {
+    for (std::size_t i = 0; i < keys; ++i) {
       first_[at_++] = sum;
-      sum += count;
+      if (counts != nullptr) {
+        sum += counts[i];
+        continue;
+      }
+      std::array<std::uint64_t, Maplet::kMaxCandidates> room;
+      const std::size_t count = find_one_(first + i, std::span(room));
+      values_.insert(values_.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(count));
+      sum += static_cast<std::uint32_t>(count);
     }
-    values_.insert(values_.end(), values.begin(), values.end());
+    if (counts != nullptr) values_.insert(values_.end(), values.begin(), values.end());
   }
 
   std::size_t finish() {
@@ -97,59 +107,19 @@ class CandidateLists {
  private:
   std::vector<std::uint32_t>& first_;
   std::vector<std::uint64_t>& values_;
+  FindOne find_one_;
   std::size_t at_ = 0;
 };
 
-// Locates the groups of a chunk in turn, on blocks that stay where they are meanwhile: the homes of
-// each are on their way to the cache while the one before is answered by answer(group, first key).
-template <typename Answer>
-void for_each_group(const MapletLookups& lookups, const BlocksView& view, const Inputs& inputs,
-                    Answer&& answer) {
-  MapletGroup groups[2];
-  const auto locate = [&](std::size_t at) {
-    if (at >= inputs.count) return;
-    lookups.locate(view, inputs.from(at).first(kMaxLocated), groups[at / kMaxLocated % 2]);
-  };
-  locate(0);
-  for (std::size_t at = 0; at < inputs.count; at += kMaxLocated) {
-    locate(at + kMaxLocated);
-    answer(groups[at / kMaxLocated % 2], at);
-  }
-}
-
-// Answers a chunk of keys. find_busy(hash, span) answers one where a writer was at its blocks, and
-// returns how many candidates there are.
-template <typename FindBusy>
-void find_chunk(const MapletLookups& lookups, const BlocksView& view, const Inputs& inputs,
-                CandidateLists& lists, FindBusy&& find_busy) {
-  constexpr std::size_t kMax = Maplet::kMaxCandidates;
-  std::array<std::uint8_t, kMaxLocated> counts;
-  std::array<std::uint64_t, kMaxLocated * kMax> values;
-  for_each_group(lookups, view, inputs, [&](MapletGroup& group, std::size_t at) {
-    std::size_t total = lookups.find_batch(view, group, counts.data(), values.data());
-    if (total == MapletLookups::kBusy) {
-      total = 0;
-      for (std::size_t i = 0; i < group.count; ++i) {
-        const std::span<std::uint64_t, kMax> room(values.data() + total, kMax);
-        const std::size_t count = find_busy(inputs.hash(at + i, view.secrets), room);
-        counts[i] = static_cast<std::uint8_t>(count);
-        total += count;
-      }
-    }
-    lists.add(std::span(counts).first(group.count), std::span(values).first(total));
-  });
-}
-
-// The same for sets; find_busy(hash) returns one.
-template <typename FindBusy>
+// The sets of a chunk; find_one(key's number) answers one where a writer was at its blocks.
+template <typename FindOne>
 void find_chunk_sets(const MapletLookups& lookups, const BlocksView& view, const Inputs& inputs,
-                     const ValueSets& sets, std::span<std::uint64_t> found, FindBusy&& find_busy) {
-  for_each_group(lookups, view, inputs, [&](MapletGroup& group, std::size_t at) {
-    if (lookups.find_sets(view, group, sets, found.data() + at)) return;
-    for (std::size_t i = at; i < at + group.count; ++i) {
-      found[i] = find_busy(inputs.hash(i, view.secrets));
-    }
-  });
+                     const ValueSets& sets, std::uint64_t* found, FindOne&& find_one) {
+  batch::ChunkBitmap undecided;
+  if (!lookups.find_sets(view, inputs, sets, found, undecided.data())) return;
+  for (std::size_t first = 0; first < inputs.count; first += 64) {
+    for_each_bit(undecided[first / 64], first, [&](std::size_t i) { found[i] = find_one(i); });
+  }
 }
 
 }}  // namespace nestline

@@ -83,12 +83,11 @@ std::size_t MappedMaplet::find_one(Hash key,
 std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
                                std::vector<std::uint64_t>& values) const {
   const State& state = *state_;
-  CandidateLists lists(keys.size(), first, values);
+  CandidateLists lists(keys.size(), first, values,
+                       [&](std::size_t, auto) -> std::size_t { state.refuse_lock(); });
   for (KeyChunks chunks(keys, seed()); chunks.next();) {
-    const Inputs& inputs = chunks.inputs();
-    state.check_all(inputs);
-    find_chunk(state.blocks.engine->maplet_lookups, state.blocks.view, inputs, lists,
-               [&](std::uint64_t, auto) -> std::size_t { state.refuse_lock(); });
+    state.check_all(chunks.inputs());
+    state.blocks.engine->maplet_lookups.find_lists(state.blocks.view, chunks.inputs(), lists);
   }
   return lists.finish();
 }
@@ -105,8 +104,8 @@ void MappedMaplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets,
     const Inputs& inputs = chunks.inputs();
     state.check_all(inputs);
     find_chunk_sets(state.blocks.engine->maplet_lookups, state.blocks.view, inputs,
-                    state.sets(anywhere), sets.subspan(chunks.first()),
-                    [&](std::uint64_t) -> std::uint64_t { state.refuse_lock(); });
+                    state.sets(anywhere), sets.data() + chunks.first(),
+                    [&](std::size_t) -> std::uint64_t { state.refuse_lock(); });
   }
 }
 
