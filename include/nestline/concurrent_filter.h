@@ -78,11 +78,16 @@ class NESTLINE_EXPORT ConcurrentReader {
     return may_contain_one(hash);
 #endif
   }
-  [[nodiscard]] Hash prepare(Key key) const noexcept;
+  [[nodiscard]] NESTLINE_HERE Hash prepare(Key key) const noexcept {
+    const Hash hash = hash_of_(key);
+    fetch(hash);
+    return hash;
+  }
 
  private:
   ConcurrentReader(const LookupFallback& of, const internal::KeyHasher& hash_of) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  void fetch(Hash key) const noexcept;
   alignas(void*) unsigned char section_[2 * sizeof(void*)];
   const void* state_;
   const void* table_;  // where the state keeps its pointer to the table
@@ -179,7 +184,11 @@ class NESTLINE_EXPORT ConcurrentFilter {
   [[nodiscard]] NESTLINE_HERE bool may_contain(Key key) const noexcept {
     return may_contain_one(hash_of_(key));
   }
-  [[nodiscard]] Hash prepare(Key key) const noexcept;
+  [[nodiscard]] NESTLINE_HERE Hash prepare(Key key) const noexcept {
+    const Hash hash = hash_of_(key);
+    fetch(hash);
+    return hash;
+  }
   /// Many lookups by this thread: see ConcurrentReader.
   [[nodiscard]] ConcurrentReader reader() const noexcept;
   [[nodiscard]] NESTLINE_HERE unsigned count(Key key) const noexcept {
@@ -242,6 +251,7 @@ class NESTLINE_EXPORT ConcurrentFilter {
   Inserted insert_unique_one(Hash key) noexcept;
   Inserted update_one(Hash old_key, Hash new_key) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  void fetch(Hash key) const noexcept;
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;

@@ -134,7 +134,12 @@ class NESTLINE_EXPORT ExpiringFilter {
                                                             std::span<std::uint8_t> ticks) const {
     remaining_ticks(keys, ticks);
   }
-  [[nodiscard]] Hash prepare(Key key) const noexcept;  ///< As Filter's.
+  /// As Filter's.
+  [[nodiscard]] NESTLINE_HERE Hash prepare(Key key) const noexcept {
+    const Hash hash = hash_of_(key);
+    fetch(hash);
+    return hash;
+  }
 
   /// As ConcurrentFilter's, for ttl_ticks() or `ttl_ticks` ticks.
   [[nodiscard]] NESTLINE_HERE std::size_t insert(KeySpan keys, std::span<Outcome> outcomes = {}) {
@@ -197,6 +202,7 @@ class NESTLINE_EXPORT ExpiringFilter {
 
   Inserted insert_one(Hash key, unsigned ttl_ticks) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  void fetch(Hash key) const noexcept;
   [[nodiscard]] unsigned remaining_ticks_one(Hash key) const noexcept;
   std::size_t insert_all(KeySpan keys, unsigned ttl_ticks, std::span<Outcome> outcomes);
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
@@ -225,7 +231,9 @@ class NESTLINE_EXPORT MappedExpiringFilter {
   void verify() const;
   [[nodiscard]] std::optional<FormatError> damage() const;
   // As ExpiringFilter's.
-  [[nodiscard]] bool may_contain(Key key) const noexcept;
+  [[nodiscard]] NESTLINE_HERE bool may_contain(Key key) const noexcept {
+    return may_contain_one(hash_of_(key));
+  }
   NESTLINE_HERE std::size_t may_contain(KeySpan keys, std::span<std::uint8_t> out) const {
     return look_up(keys, {out});
   }
@@ -239,9 +247,15 @@ class NESTLINE_EXPORT MappedExpiringFilter {
                                    std::span<std::uint32_t> positions) const {
     return look_up(keys, {positions, selection});
   }
-  [[nodiscard]] Hash prepare(Key key) const noexcept;
+  [[nodiscard]] NESTLINE_HERE Hash prepare(Key key) const noexcept {
+    const Hash hash = hash_of_(key);
+    fetch(hash);
+    return hash;
+  }
   /// As ExpiringFilter's; kMaxTtlTicks where a section is damaged.
-  [[nodiscard]] unsigned remaining_ticks(Key key) const noexcept;
+  [[nodiscard]] NESTLINE_HERE unsigned remaining_ticks(Key key) const noexcept {
+    return remaining_ticks_one(hash_of_(key));
+  }
   [[deprecated("remaining_ticks")]] [[nodiscard]] NESTLINE_HERE unsigned left(
       Key key) const noexcept {
     return remaining_ticks(key);
@@ -263,8 +277,12 @@ class NESTLINE_EXPORT MappedExpiringFilter {
  private:
   struct State;
   explicit MappedExpiringFilter(internal::OwnedState<State> state) noexcept;
+  [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  void fetch(Hash key) const noexcept;
+  [[nodiscard]] unsigned remaining_ticks_one(Hash key) const noexcept;
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   internal::OwnedState<State> state_;
+  internal::KeyHasher hash_of_;
 };
 
 /// Moves an ExpiringFilter's time on by the clock, so that its keys live at least `window` and at

@@ -170,7 +170,11 @@ class NESTLINE_EXPORT Filter {
   }
   /// Hashes `key` and starts to fetch its block into the cache, for callers that do something else
   /// before they look up, insert or erase the hash: 16 keys later is enough for filters in memory.
-  [[nodiscard]] Hash prepare(Key key) const noexcept;
+  [[nodiscard]] NESTLINE_HERE Hash prepare(Key key) const noexcept {
+    const Hash hash = hash_of_(key);
+    fetch(hash);
+    return hash;
+  }
   /// Lookups to inline into a loop, until the filter gets other memory: see Reader.
   [[nodiscard]] Reader reader() const noexcept;
   /// Copies of `key`, 0 to 2k. May count copies of another key that looks the same.
@@ -275,6 +279,7 @@ class NESTLINE_EXPORT Filter {
   Inserted insert_unique_one(Hash key) noexcept;
   Inserted update_one(Hash old_key, Hash new_key) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  void fetch(Hash key) const noexcept;
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   bool erase_one(Hash key) noexcept;

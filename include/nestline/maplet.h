@@ -134,7 +134,12 @@ class NESTLINE_EXPORT Maplet {
   NESTLINE_HERE bool erase(Key key, std::uint64_t value) noexcept {
     return erase_one(hash_of_(key), value);
   }
-  [[nodiscard]] Hash prepare(Key key) const noexcept;  ///< As Filter's.
+  /// As Filter's.
+  [[nodiscard]] NESTLINE_HERE Hash prepare(Key key) const noexcept {
+    const Hash hash = hash_of_(key);
+    fetch(hash);
+    return hash;
+  }
   /// The candidates of many keys: those of key i are values[first[i]] up to, not with,
   /// values[first[i + 1]]; first gets an entry more than there are keys. Both vectors are
   /// overwritten, and grow as they need. Returns how many there are in all. Throws std::bad_alloc.
@@ -218,6 +223,7 @@ class NESTLINE_EXPORT Maplet {
   Inserted insert_one(Hash key, std::uint64_t value);
   std::size_t find_one(Hash key, std::span<std::uint64_t, kMaxCandidates> values) const noexcept;
   [[nodiscard]] std::uint64_t find_set_one(Hash key, std::uint64_t anywhere) const noexcept;
+  void fetch(Hash key) const noexcept;
   bool replace_one(Hash key, std::uint64_t old_value, std::uint64_t new_value);
   bool erase_one(Hash key, std::uint64_t value) noexcept;
   static internal::KeyHasher hasher(const State& state) noexcept;

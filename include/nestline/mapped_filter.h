@@ -85,7 +85,11 @@ class NESTLINE_EXPORT MappedFilter {
   }
   /// As Filter's. A block in a page that this process has not used yet is not fetched: this neither
   /// waits for the disk nor checks a section.
-  [[nodiscard]] Hash prepare(Key key) const noexcept;
+  [[nodiscard]] NESTLINE_HERE Hash prepare(Key key) const noexcept {
+    const Hash hash = hash_of_(key);
+    fetch(hash);
+    return hash;
+  }
   [[nodiscard]] NESTLINE_HERE unsigned count(Key key) const noexcept {
     return count_one(hash_of_(key));
   }
@@ -120,6 +124,7 @@ class NESTLINE_EXPORT MappedFilter {
  private:
   // What the members above become for a key's hash, and the lookups of batches.
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
+  void fetch(Hash key) const noexcept;
   std::size_t look_up(KeySpan keys, const internal::Answers& answers) const;
   [[nodiscard]] unsigned count_one(Hash key) const noexcept;
   explicit MappedFilter(internal::OwnedState<internal::Mapped> mapped) noexcept;

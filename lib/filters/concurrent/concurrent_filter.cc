@@ -202,17 +202,13 @@ bool ConcurrentReader::may_contain_one(Hash key) const noexcept {
   return state.engine.lookups.contains(state.table_in_section().view, state, key.value);
 }
 
-Hash ConcurrentReader::prepare(Key key) const noexcept {
+void ConcurrentReader::fetch(Hash key) const noexcept {
   const auto& state = *static_cast<const ConcurrentFilter::State*>(state_);
-  const Hash hash = hash_of_(key);
-  prefetch_home(state.table_in_section().view, hash.value);
-  return hash;
+  prefetch_home(state.table_in_section().view, key.value);
 }
 
-Hash ConcurrentFilter::prepare(Key key) const noexcept {
-  const Hash hash = hash_of_(key);
-  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
-  return hash;
+void ConcurrentFilter::fetch(Hash key) const noexcept {
+  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, key.value); });
 }
 
 unsigned ConcurrentFilter::count_one(Hash key) const noexcept {

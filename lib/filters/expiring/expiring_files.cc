@@ -74,7 +74,7 @@ struct MappedExpiringFilter::State : Mapped, LookupFallback {
 };
 
 MappedExpiringFilter::MappedExpiringFilter(internal::OwnedState<State> state) noexcept
-    : state_(std::move(state)) {}
+    : state_(std::move(state)), hash_of_(state_->blocks.hasher()) {}
 MappedExpiringFilter::MappedExpiringFilter(MappedExpiringFilter&& other) noexcept = default;
 MappedExpiringFilter& MappedExpiringFilter::operator=(MappedExpiringFilter&& other) noexcept =
     default;
@@ -91,24 +91,21 @@ MappedExpiringFilter MappedExpiringFilter::view(std::span<const std::byte> bytes
 void MappedExpiringFilter::verify() const { state_->verify(); }
 std::optional<FormatError> MappedExpiringFilter::damage() const { return state_->damage(); }
 
-bool MappedExpiringFilter::may_contain(Key key) const noexcept {
-  return state_->may_contain(state_->blocks.hasher()(key).value);
+bool MappedExpiringFilter::may_contain_one(Hash key) const noexcept {
+  return state_->may_contain(key.value);
 }
 
-Hash MappedExpiringFilter::prepare(Key key) const noexcept {
-  const Hash hash = state_->blocks.hasher()(key);
-  prefetch_home(state_->blocks.view, hash.value);
-  return hash;
+void MappedExpiringFilter::fetch(Hash key) const noexcept {
+  prefetch_home(state_->blocks.view, key.value);
 }
 
 std::size_t MappedExpiringFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
   return batch::look_up(*state_, keys, seed(), answers);
 }
 
-unsigned MappedExpiringFilter::remaining_ticks(Key key) const noexcept {
-  const std::uint64_t hash = state_->blocks.hasher()(key).value;
-  if (!state_->is_sound(hash)) return ExpiringFilter::kMaxTtlTicks;
-  const Place home = home_of(state_->blocks.bits, state_->blocks.view.geometry, hash);
+unsigned MappedExpiringFilter::remaining_ticks_one(Hash key) const noexcept {
+  if (!state_->is_sound(key.value)) return ExpiringFilter::kMaxTtlTicks;
+  const Place home = home_of(state_->blocks.bits, state_->blocks.view.geometry, key.value);
   return state_->blocks.engine->expiring.one_writer.ticks_left(state_->blocks.view, home, nullptr);
 }
 

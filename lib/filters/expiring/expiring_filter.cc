@@ -165,10 +165,8 @@ unsigned ExpiringFilter::remaining_ticks_one(Hash key) const noexcept {
   });
 }
 
-Hash ExpiringFilter::prepare(Key key) const noexcept {
-  const Hash hash = hash_of_(key);
-  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
-  return hash;
+void ExpiringFilter::fetch(Hash key) const noexcept {
+  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, key.value); });
 }
 
 void ExpiringFilter::advance(std::uint64_t ticks) {

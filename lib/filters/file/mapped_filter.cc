@@ -98,10 +98,8 @@ unsigned MappedFilter::count_one(Hash key) const noexcept {
   return CheckedLookup{*state_}.copies(key.value, false);
 }
 
-Hash MappedFilter::prepare(Key key) const noexcept {
-  const Hash hash = hash_of_(key);
-  prefetch_home(state_->blocks.view, hash.value);
-  return hash;
+void MappedFilter::fetch(Hash key) const noexcept {
+  prefetch_home(state_->blocks.view, key.value);
 }
 
 std::size_t MappedFilter::look_up(KeySpan keys, const internal::Answers& answers) const {

@@ -177,11 +177,7 @@ bool Filter::may_contain_one(Hash key) const noexcept {
   return state_->engine->filter_lookups.contains(state_->view, key.value);
 }
 
-Hash Filter::prepare(Key key) const noexcept {
-  const Hash hash = hash_of_(key);
-  prefetch_home(state_->view, hash.value);
-  return hash;
-}
+void Filter::fetch(Hash key) const noexcept { prefetch_home(state_->view, key.value); }
 
 Reader Filter::reader() const noexcept {
   const FilterLookups& lookups = state_->engine->filter_lookups;

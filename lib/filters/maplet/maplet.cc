@@ -185,10 +185,8 @@ bool Maplet::erase_one(Hash key, std::uint64_t value) noexcept {
   });
 }
 
-Hash Maplet::prepare(Key key) const noexcept {
-  const Hash hash = hash_of_(key);
-  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, hash.value); });
-  return hash;
+void Maplet::fetch(Hash key) const noexcept {
+  state_->read_no_block([&](const Blocks& table) { prefetch_home(table.view, key.value); });
 }
 
 std::uint64_t Maplet::erase_value(std::uint64_t value) {
