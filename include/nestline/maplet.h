@@ -90,8 +90,8 @@ class NESTLINE_EXPORT Maplet {
   /// that there are not, and for an fpr that they cannot have; std::bad_alloc.
   explicit Maplet(const MapletOptions& options);
   /// A maplet of the pairs (keys[i], values[i]), in less time than by inserts one by one. Doubles
-  /// first if options.max_capacity allows it and there are more than options.capacity. Throws as the
-  /// constructor and as the batch insert, and std::length_error when a pair finds no room.
+  /// first if options.max_capacity allows it and there are more than options.capacity. Throws as
+  /// the constructor and as the batch insert, and std::length_error when a pair finds no room.
   [[nodiscard]] static Maplet build(const MapletOptions& options, KeySpan keys,
                                     std::span<const std::uint64_t> values);
   Maplet(Maplet&& other) noexcept;
@@ -120,8 +120,9 @@ class NESTLINE_EXPORT Maplet {
   }
   /// The candidates as a set: bit v for value v, and the bits of `anywhere` for a candidate that is
   /// anywhere() or 64 or more. So it is 0 only for a key without a pair. O(1).
-  [[nodiscard]] NESTLINE_HERE std::uint64_t find_set(
-      Key key, std::uint64_t anywhere = ~std::uint64_t{0}) const noexcept {
+  [[nodiscard]] NESTLINE_HERE std::uint64_t find_set(Key key,
+                                                     std::uint64_t anywhere = ~std::uint64_t{
+                                                         0}) const noexcept {
     return find_set_one(hash_of_(key), anywhere);
   }
   /// Gives one pair (key, old_value) the new value, at one instant; false if there is none. O(1).
@@ -167,8 +168,8 @@ class NESTLINE_EXPORT Maplet {
   std::uint64_t rename(std::span<const std::uint64_t> table);
   /// Adds all pairs of `other`, which must be like this one: of the same value_bits, fingerprints,
   /// seed and number of blocks, and grown equally often; it may be this one. Each of the two as of
-  /// one instant. Throws as Filter::merge, and std::logic_error inside a section; this maplet is then
-  /// unchanged.
+  /// one instant. Throws as Filter::merge, and std::logic_error inside a section; this maplet is
+  /// then unchanged.
   void merge(const Maplet& other);
   /// As Filter's.
   bool can_merge(const Maplet& other, std::string* why = nullptr) const;
@@ -257,8 +258,9 @@ class NESTLINE_EXPORT MappedMaplet {
   }
   std::size_t find(KeySpan keys, std::vector<std::uint32_t>& first,
                    std::vector<std::uint64_t>& values) const;
-  [[nodiscard]] NESTLINE_HERE std::uint64_t find_set(
-      Key key, std::uint64_t anywhere = ~std::uint64_t{0}) const {
+  [[nodiscard]] NESTLINE_HERE std::uint64_t find_set(Key key,
+                                                     std::uint64_t anywhere = ~std::uint64_t{
+                                                         0}) const {
     return find_set_one(hash_of_(key), anywhere);
   }
   void find_sets(KeySpan keys, std::span<std::uint64_t> sets,

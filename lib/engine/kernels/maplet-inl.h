@@ -92,8 +92,8 @@ bool find_set(const BlocksView& view, std::uint64_t hash, const ValueSets& sets,
   const Place home = home_of_key<L>(view.geometry, hash);
   const std::uint32_t header = view.blocks[home.block].header();
   std::uint64_t found = 0;
-  const bool done = take_all_values<L>(view, home, header,
-                                       [&](std::uint64_t value) { found |= sets.of(value); });
+  const bool done =
+      take_all_values<L>(view, home, header, [&](std::uint64_t value) { found |= sets.of(value); });
   set = found;
   return done;
 }
@@ -305,7 +305,8 @@ HWY_INLINE ChangedSlots change_by_slots(const Block& block, const ValueChange& c
   // Slots as constants.
   [&]<std::uint32_t... kSlot>(std::integer_sequence<std::uint32_t, kSlot...>) {
     (change_slot(kSlot), ...);
-  }(std::make_integer_sequence<std::uint32_t, L::kSlots>());
+  }
+  (std::make_integer_sequence<std::uint32_t, L::kSlots>());
   return slots;
 }
 
@@ -369,7 +370,8 @@ class BlockChange {
       const auto all = hn::Load(d, from + i);
       auto value = hn::ShiftRight<L::kBits>(all);
       if constexpr (kMore) {
-        value = hn::Or(value, hn::ShiftLeft<16 - L::kBits>(hn::PromoteTo(d, hn::Load(d8, more + i))));
+        value =
+            hn::Or(value, hn::ShiftLeft<16 - L::kBits>(hn::PromoteTo(d, hn::Load(d8, more + i))));
       }
       // 0xff in the high byte of each lane: it is looked up as 0.
       const auto index = hn::Or(hn::And(value, hn::Set(d, 15)), hn::Set(d, 0xff00));
@@ -381,19 +383,20 @@ class BlockChange {
           return hn::BitCast(d, hn::TableLookupBytesOr0(hn::LoadDup128(d_bytes, bytes + 16 * table),
                                                         hn::BitCast(d_bytes, index)));
         };
-        const auto here = hn::Eq(hn::ShiftRight<4>(value), hn::Set(d, static_cast<std::uint16_t>(table)));
+        const auto here =
+            hn::Eq(hn::ShiftRight<4>(value), hn::Set(d, static_cast<std::uint16_t>(table)));
         changed_to = hn::IfThenElse(here, look_up(to_), changed_to);
         gone = hn::Or(gone, hn::IfThenElseZero(here, look_up(gone_)));
       }
       const auto fingerprint = hn::And(all, fingerprint_bits);
-      const std::uint64_t taken =
-          bits_of(d, hn::Ne(fingerprint, hn::Zero(d))) & L::kAllSlots >> i;
+      const std::uint64_t taken = bits_of(d, hn::Ne(fingerprint, hn::Zero(d))) & L::kAllSlots >> i;
       const std::uint64_t erased = bits_of(d, hn::Ne(gone, hn::Zero(d))) & taken;
       slots.erased |= erased << i;
       slots.all |= ((bits_of(d, hn::Ne(changed_to, value)) & taken) | erased) << i;
       const auto result = hn::Or(fingerprint, hn::ShiftLeft<L::kBits>(changed_to));
-      hn::Store(hn::IfThenElse(mask_of(d, taken), hn::IfThenZeroElse(mask_of(d, erased), result), all),
-                d, to + i);
+      hn::Store(
+          hn::IfThenElse(mask_of(d, taken), hn::IfThenZeroElse(mask_of(d, erased), result), all), d,
+          to + i);
       if constexpr (kMore) {
         const auto high = hn::IfThenElseZero(mask_of(d, taken & ~erased),
                                              hn::ShiftRight<16 - L::kBits>(changed_to));
@@ -443,7 +446,8 @@ class BlockChange {
       const auto high = hn::And(hn::BitCast(d, hn::ShiftRight<4>(hn::BitCast(d16, both))), half);
       const auto to = hn::LoadDup128(d, to_);
       const auto gone = hn::LoadDup128(d, gone_);
-      const auto to_low = hn::IfThenElseZero(mask_of(d, in_low >> i), hn::TableLookupBytes(to, low));
+      const auto to_low =
+          hn::IfThenElseZero(mask_of(d, in_low >> i), hn::TableLookupBytes(to, low));
       const auto to_high =
           hn::IfThenElseZero(mask_of(d, in_high >> i), hn::TableLookupBytes(to, high));
       const auto bits = [&](auto mask) HWY_ATTR { return bits_of(d, mask) << i; };
@@ -463,8 +467,8 @@ class BlockChange {
     // The fingerprints, whose last ones are in the vectors of the nibbles too.
     const hn::CappedTag<std::uint8_t, 8> d8;
     for (std::size_t i = 0; i < L::kNibbleByte; i += hn::Lanes(d8)) {
-      const auto kept = hn::IfThenZeroElse(mask_of(d8, slots.erased >> i),
-                                           hn::Load(d8, block.bytes.data() + i));
+      const auto kept =
+          hn::IfThenZeroElse(mask_of(d8, slots.erased >> i), hn::Load(d8, block.bytes.data() + i));
       hn::Store(kept, d8, changed.bytes.data() + i);
     }
     return slots;

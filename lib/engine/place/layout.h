@@ -27,11 +27,11 @@
 // the low half for even s. All slots are a key's bucket, 8 segments of one slot: nothing moves
 // inside a block.
 //
-// 8 + 4 and so on, a maplet of small values: beside each fingerprint lies its value, 0 if free. 8 + 4:
-// where the high nibbles of 12 bit lie. The others: in the highest bits of the halfword, and what
-// does not fit there behind the halfwords, in the order of the slots; of nibbles, that of an even
-// slot in the low half of a byte. 8 + 4 and 12 + 4 are also expiring filters: a value is a death,
-// the tick from which on it counts as absent, mod 16.
+// 8 + 4 and so on, a maplet of small values: beside each fingerprint lies its value, 0 if free. 8 +
+// 4: where the high nibbles of 12 bit lie. The others: in the highest bits of the halfword, and
+// what does not fit there behind the halfwords, in the order of the slots; of nibbles, that of an
+// even slot in the low half of a byte. 8 + 4 and 12 + 4 are also expiring filters: a value is a
+// death, the tick from which on it counts as absent, mod 16.
 //
 // Bytes 60..63, the header, are one little-endian 32-bit word: overflow mark (bits 0..7), writer
 // lock (bit 8), guest level (bits 9..12), version (bits 13..31). In a filter without locks, lock
@@ -513,11 +513,12 @@ template <class... Layouts>
 struct LayoutList {
   static constexpr std::array kNumbers = {Layouts::kNumber...};
 };
-using MapletLayouts = LayoutList<Maplet8And4, Maplet12And4, Maplet8And8, Maplet12And8,
-                                 Maplet16And16, MapletLayout>;
+using MapletLayouts =
+    LayoutList<Maplet8And4, Maplet12And4, Maplet8And8, Maplet12And8, Maplet16And16, MapletLayout>;
 constexpr std::size_t index_of_maplet(int number) {  // their number if it is none
   std::size_t index = 0;
-  while (index < MapletLayouts::kNumbers.size() && MapletLayouts::kNumbers[index] != number) ++index;
+  while (index < MapletLayouts::kNumbers.size() && MapletLayouts::kNumbers[index] != number)
+    ++index;
   return index;
 }
 constexpr bool is_maplet(int number) {

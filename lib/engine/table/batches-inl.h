@@ -166,8 +166,7 @@ HWY_INLINE RunEnd insert_values_run(const BlocksView& view, const Inputs& all, c
         for (const Place& home : groups.ahead(i + kPiece, kPiece)) table.prefetch_candidates(home);
       }
       for (std::size_t at = 0;; ++at) {
-        const std::size_t stored =
-            table.store_at_homes(homes.subspan(at), values.from(end.taken));
+        const std::size_t stored = table.store_at_homes(homes.subspan(at), values.from(end.taken));
         record.add_stored(first + end.taken, stored);
         end.taken += stored;
         at += stored;
@@ -177,7 +176,8 @@ HWY_INLINE RunEnd insert_values_run(const BlocksView& view, const Inputs& all, c
         end.overtaken = !outcome;
         if constexpr (L::kHasValues) {
           // What becomes of `anywhere` then is decided where single pairs are inserted.
-          end.overtaken |= outcome == Outcome::too_many_copies && values[end.taken] == L::kValueMask;
+          end.overtaken |=
+              outcome == Outcome::too_many_copies && values[end.taken] == L::kValueMask;
         }
         end.full = outcome == Outcome::full && limits.stops_when_full;
         if (end.overtaken || end.full) return end;

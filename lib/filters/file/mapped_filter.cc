@@ -98,9 +98,7 @@ unsigned MappedFilter::count_one(Hash key) const noexcept {
   return CheckedLookup{*state_}.copies(key.value, false);
 }
 
-void MappedFilter::fetch(Hash key) const noexcept {
-  prefetch_home(state_->blocks.view, key.value);
-}
+void MappedFilter::fetch(Hash key) const noexcept { prefetch_home(state_->blocks.view, key.value); }
 
 std::size_t MappedFilter::look_up(KeySpan keys, const internal::Answers& answers) const {
   return batch::look_up(CheckedLookup{*state_}, keys, seed(), answers);

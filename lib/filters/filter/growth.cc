@@ -111,16 +111,15 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
           from[block], made,
           {block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset}, slot);
       const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kChoices;
-      const auto is_crowded = [&] {
-        return order == Order::by_slot && count(place) + 1 >= crowd;
-      };
+      const auto is_crowded = [&] { return order == Order::by_slot && count(place) + 1 >= crowd; };
       const auto has_way = [&](const Place& to) {
         return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to,
                                                          native_of(made.view.geometry))};
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));
-      Outcome outcome = is_in_vain ? Outcome::too_many_copies : *insert(place, L::value(from[block], slot));
+      Outcome outcome =
+          is_in_vain ? Outcome::too_many_copies : *insert(place, L::value(from[block], slot));
       if (outcome == Outcome::stored) continue;
       if (is_crowded()) outcome = Outcome::too_many_copies;
       if (outcome == Outcome::full || copies == Copies::all) return outcome;

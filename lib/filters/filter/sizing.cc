@@ -285,10 +285,14 @@ double second_probe_share(int bits, double load, unsigned growth, bool turns_ove
     }
   };
   if (is_maplet(bits)) {
-    // Within a thirtieth. Grown maplets of narrow fingerprints, of 512 base blocks, keep more marks.
-    constexpr std::array<Fit, MapletLayouts::kNumbers.size()> kMapletFits = {
-        {{0.0906, 16.2}, {0.0926, 14.4}, {0.0934, 14.4}, {0.1247, 13.1}, {0.1532, 11.2},
-         {0.2159, 8.7}}};
+    // Within a thirtieth. Grown maplets of narrow fingerprints, of 512 base blocks, keep more
+    // marks.
+    constexpr std::array<Fit, MapletLayouts::kNumbers.size()> kMapletFits = {{{0.0906, 16.2},
+                                                                              {0.0926, 14.4},
+                                                                              {0.0934, 14.4},
+                                                                              {0.1247, 13.1},
+                                                                              {0.1532, 11.2},
+                                                                              {0.2159, 8.7}}};
     const double below = kFullLoad - load;
     const double power = fingerprint_bits(bits) == 8 ? std::min(1.0, 0.82 + 1.7 * below)
                                                      : std::min(0.87, 0.6 + 1.9 * below);

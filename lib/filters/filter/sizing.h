@@ -65,8 +65,9 @@ std::uint64_t least_capacity(int bits, const Geometry& geometry);
 // `turns_over`: of a filter that turns over and has guest lanes.
 double second_probe_share(int bits, double load, unsigned growth, bool turns_over = false);
 // The false-positive rate at a load, `second_probes` being that share, after `growth` doublings,
-// with a bound of 0.03 (maplets 0.09) for keys that are away and meet theirs there. Grown filters of 1
-// to 1000 base blocks, at loads of 30 to 95 % and up to the last doubling, are within 5 % of it.
+// with a bound of 0.03 (maplets 0.09) for keys that are away and meet theirs there. Grown filters
+// of 1 to 1000 base blocks, at loads of 30 to 95 % and up to the last doubling, are within 5 % of
+// it.
 double false_positive_rate(int bits, double load, double second_probes, unsigned growth);
 
 }}  // namespace nestline

@@ -90,7 +90,8 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
   });
 }
 
-std::uint64_t find_hash_set(const State& state, std::uint64_t hash, std::uint64_t anywhere) noexcept {
+std::uint64_t find_hash_set(const State& state, std::uint64_t hash,
+                            std::uint64_t anywhere) noexcept {
   return state.read([&](const Blocks& table) {
     const ValueSets sets{anywhere, state.highest_value()};
     std::uint64_t set = 0;
@@ -313,8 +314,8 @@ std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
       *state_, keys, outcomes,
       [&]<class Locks>(const Blocks& table, Locks, const Inputs& inputs, const RunLimits& limits,
                        std::size_t first, Record& record) {
-        return maplet_operations<Locks>(table).insert_run(
-            table.view, inputs, values.data() + first, limits, first, record);
+        return maplet_operations<Locks>(table).insert_run(table.view, inputs, values.data() + first,
+                                                          limits, first, record);
       },
       [&](Hash hash, std::size_t at) { return insert_pair(*state_, hash.value, values[at]); });
 }

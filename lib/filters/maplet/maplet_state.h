@@ -93,7 +93,8 @@ class CandidateLists : public CandidateSink {
       }
       std::array<std::uint64_t, Maplet::kMaxCandidates> room;
       const std::size_t count = find_one_(first + i, std::span(room));
-      values_.insert(values_.end(), room.begin(), room.begin() + static_cast<std::ptrdiff_t>(count));
+      values_.insert(values_.end(), room.begin(),
+                     room.begin() + static_cast<std::ptrdiff_t>(count));
       sum += static_cast<std::uint32_t>(count);
     }
     if (counts != nullptr) values_.insert(values_.end(), values.begin(), values.end());
