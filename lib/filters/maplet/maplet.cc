@@ -75,6 +75,7 @@ std::uint64_t change_values(State& state, const ValueChange& change) {
       table.engine->maplet,
       [&](const auto& maplet, Writers*) { return maplet.change_values(table.view, change); });
   state.keys.add<BlockLocks>(-static_cast<std::int64_t>(erased));
+  full_fence();  // lookups of this thread come after
   return changed;
 }
 
