@@ -119,7 +119,7 @@ class NESTLINE_EXPORT Maplet {
     return find_one(hash_of_(key), values);
   }
   /// The candidates as a set: bit v for value v, and the bits of `anywhere` for a candidate that is
-  /// anywhere() or 64 or more. So it is 0 only for a key without a pair. O(1).
+  /// anywhere() or 64 or more. With the default 0 only for a key without a pair. O(1).
   [[nodiscard]] NESTLINE_HERE std::uint64_t find_set(Key key,
                                                      std::uint64_t anywhere = ~std::uint64_t{
                                                          0}) const noexcept {

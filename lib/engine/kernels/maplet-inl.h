@@ -189,8 +189,8 @@ class CandidateBatch {
     for (std::uint64_t rest = group.wanted; rest != 0; rest &= rest - 1) {
       const std::uint32_t i = first_slot(rest);
       const Block& home = block_at(group.address[i]);
-      sink_.begin_key(i);
-      take_slots(home, group.matches[i] & group.bucket[i]);
+      auto key = sink_.begin_key();
+      take_slots(home, group.matches[i] & group.bucket[i], key);
       std::uint32_t changed = 0;
       if ((group.away >> i & 1) != 0) {
         NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
@@ -198,22 +198,23 @@ class CandidateBatch {
         const std::uint32_t header = away.header();
         if (&away != &home) {
           const std::uint32_t fingerprint = fingerprint_of_pair<L>(group.pair[i]);
-          take_slots(away, match_among<L>(away, fingerprint, group.bucket[i]));
+          take_slots(away, match_among<L>(away, fingerprint, group.bucket[i]), key);
         }
         changed = changes(away, header);
       }
-      sink_.end_key(i);
+      sink_.end_key(i, key);
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
       changed |= changes(home, group.header[i]);
       undecided |= std::uint64_t{changed != 0} << i;
     }
     sink_.end(undecided);
   }
-  HWY_INLINE void take_slots(const Block& shared, std::uint64_t slots) {
+  static HWY_INLINE void take_slots(const Block& shared, std::uint64_t slots,
+                                    typename Sink::Key& key) {
     if (slots == 0) return;
     BlockCopy copy;
     const Block& block = readable_block(shared, copy);
-    for (; slots != 0; slots &= slots - 1) sink_.take(L::value(block, first_slot(slots)));
+    for (; slots != 0; slots &= slots - 1) key.take(L::value(block, first_slot(slots)));
   }
 
   const BlocksView& view_;
@@ -224,19 +225,22 @@ class CandidateBatch {
 };
 
 struct SetSink {
+  struct Key {
+    ValueSets sets;
+    std::uint64_t set = 0;
+    HWY_INLINE void take(std::uint64_t value) { set |= sets.of(value); }
+  };
   const ValueSets sets;
   std::uint64_t* const found;
   std::uint64_t* const undecided;
   std::uint64_t any_undecided = 0;
   std::uint64_t* group = nullptr;
-  std::uint64_t set = 0;
   HWY_INLINE void begin(std::size_t first, std::size_t keys) {
     group = found + first;
     std::fill_n(group, keys, 0);
   }
-  HWY_INLINE void begin_key(std::uint32_t) { set = 0; }
-  HWY_INLINE void take(std::uint64_t value) { set |= sets.of(value); }
-  HWY_INLINE void end_key(std::uint32_t i) { group[i] = set; }
+  [[nodiscard]] HWY_INLINE Key begin_key() const { return {sets}; }
+  HWY_INLINE void end_key(std::uint32_t i, const Key& key) { group[i] = key.set; }
   HWY_INLINE void end(std::uint64_t bits) {
     undecided[static_cast<std::size_t>(group - found) / kGroup] = bits;
     any_undecided |= bits;
@@ -244,12 +248,16 @@ struct SetSink {
 };
 
 struct ListSink {
+  struct Key {
+    std::uint64_t* first;
+    std::uint64_t* last;
+    HWY_INLINE void take(std::uint64_t value) { *last++ = value; }
+  };
   explicit ListSink(CandidateSink& to) : sink(to) {}
   CandidateSink& sink;
   std::size_t first = 0;
   std::size_t keys = 0;
   std::uint64_t* last = nullptr;
-  std::uint64_t* key = nullptr;
   std::uint8_t counts[kGroup];
   std::uint64_t values[kGroup * MapletLayout::kMaxCopies];
   HWY_INLINE void begin(std::size_t of, std::size_t size) {
@@ -258,9 +266,11 @@ struct ListSink {
     last = values;
     std::fill_n(counts, keys, std::uint8_t{0});
   }
-  HWY_INLINE void begin_key(std::uint32_t) { key = last; }
-  HWY_INLINE void take(std::uint64_t value) { *last++ = value; }
-  HWY_INLINE void end_key(std::uint32_t i) { counts[i] = static_cast<std::uint8_t>(last - key); }
+  [[nodiscard]] HWY_INLINE Key begin_key() const { return {last, last}; }
+  HWY_INLINE void end_key(std::uint32_t i, const Key& key) {
+    counts[i] = static_cast<std::uint8_t>(key.last - key.first);
+    last = key.last;
+  }
   HWY_INLINE void end(std::uint64_t undecided) {
     sink.take(first, keys, undecided == 0 ? counts : nullptr, {values, last});
   }
