@@ -267,6 +267,9 @@ class NESTLINE_EXPORT MappedMaplet {
                  std::uint64_t anywhere = ~std::uint64_t{0}) const;
   [[nodiscard]] int value_bits() const noexcept;
   [[nodiscard]] int bits() const noexcept;
+  [[nodiscard]] std::uint64_t max_value() const noexcept;
+  [[nodiscard]] std::uint64_t anywhere() const noexcept;
+  [[nodiscard]] std::size_t max_copies() const noexcept;
   [[nodiscard]] std::uint64_t size() const noexcept;
   [[nodiscard]] std::uint64_t capacity() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;

@@ -1,4 +1,4 @@
-// The maplet for C: a cuckoo filter that carries a 40-bit value with each key (maplet.h).
+// The maplet for C: a cuckoo filter that carries a value of up to 40 bits with each key (maplet.h).
 //
 // The rules of nestline.h hold, with one change: a lookup that fails returns NESTLINE_NO_COUNT.
 // nestline_outcome_of takes what its inserts return.
@@ -25,18 +25,27 @@ typedef struct nestline_maplet_options {
   uint64_t capacity;      ///< Pairs it must hold; required, at least 1.
   uint64_t max_capacity;  ///< Above capacity: the maplet grows by itself up to here.
   uint64_t seed;          ///< Seeds the hash of integers and bytes; stored with the maplet.
+  double fpr;             ///< As nestline::MapletOptions::fpr; 0: the least memory.
+  int value_bits;         ///< Bits of a value: 4, 8, 16 or 40; 0: 40.
+  int reserved;           ///< 0.
 } nestline_maplet_options;
 
 #define NESTLINE_MAPLET_OPTIONS_INIT \
-  { sizeof(nestline_maplet_options), 0, 0, 0 }
+  { sizeof(nestline_maplet_options), 0, 0, 0, 0.0, 0, 0 }
 
-/// The largest value.
+/// The largest value of 40 bits. That of a maplet: nestline_maplet_max_value.
 #define NESTLINE_MAPLET_MAX_VALUE ((UINT64_C(1) << 40) - 1)
+/// In a table of nestline_maplet_rename: pairs with this value are erased.
+#define NESTLINE_MAPLET_ERASED UINT64_MAX
 /// The most values that a lookup of one key returns.
 #define NESTLINE_MAPLET_MAX_CANDIDATES 16
 
 /// An empty maplet in memory. Functions that return a maplet return NULL when they fail.
 nestline_maplet* nestline_maplet_create(const nestline_maplet_options* options, const char** error);
+/// A maplet in memory of the pairs of keys[i] and values[i], in less time than by inserts. Fails
+/// when a pair finds no room. Keys that are bytes take 16 bytes a key while it runs.
+nestline_maplet* nestline_maplet_build(const nestline_maplet_options* options, nestline_keys keys,
+                                       const uint64_t* values, const char** error);
 /// A copy in memory, at one instant; not of a mapped maplet.
 nestline_maplet* nestline_maplet_snapshot(const nestline_maplet* maplet, const char** error);
 /// As nestline_load, nestline_load_from and nestline_from_bytes, nestline_map and nestline_view. A
@@ -55,8 +64,10 @@ bool nestline_maplet_save(const nestline_maplet* maplet, const char* path, const
 bool nestline_maplet_save_to(const nestline_maplet* maplet, nestline_write write, void* context,
                              const char** error);
 void* nestline_maplet_to_bytes(const nestline_maplet* maplet, size_t* size, const char** error);
-/// Adds a pair of key and value, as often as it is inserted. False: there is no room, there are 16
-/// pairs of keys that look like this one, or the value is above NESTLINE_MAPLET_MAX_VALUE.
+/// Adds a pair of key and value, as often as it is inserted. False: there is no room, there are
+/// nestline_maplet_max_copies pairs of keys that look like this one, or the value is above
+/// nestline_maplet_max_value. Maplet::insert in maplet.h says what the value
+/// nestline_maplet_anywhere does where there are so many pairs.
 bool nestline_maplet_insert_bytes(nestline_maplet* maplet, const void* key, size_t size,
                                   uint64_t value, const char** error);
 bool nestline_maplet_insert_u64(nestline_maplet* maplet, uint64_t key, uint64_t value,
@@ -72,6 +83,14 @@ uint64_t nestline_maplet_find_u64(const nestline_maplet* maplet, uint64_t key, u
                                   const char** error);
 uint64_t nestline_maplet_find_hash(const nestline_maplet* maplet, uint64_t hash, uint64_t* values,
                                    const char** error);
+/// The candidates as a set: bit v for value v, and the bits of `anywhere` for a candidate that is
+/// nestline_maplet_anywhere or 64 or more. When it fails it returns all bits.
+uint64_t nestline_maplet_find_set_bytes(const nestline_maplet* maplet, const void* key, size_t size,
+                                        uint64_t anywhere, const char** error);
+uint64_t nestline_maplet_find_set_u64(const nestline_maplet* maplet, uint64_t key,
+                                      uint64_t anywhere, const char** error);
+uint64_t nestline_maplet_find_set_hash(const nestline_maplet* maplet, uint64_t hash,
+                                       uint64_t anywhere, const char** error);
 /// Gives one pair a new value, at one instant. False: there is none (*error is NULL), or it failed.
 bool nestline_maplet_replace_bytes(nestline_maplet* maplet, const void* key, size_t size,
                                    uint64_t old_value, uint64_t new_value, const char** error);
@@ -94,11 +113,25 @@ bool nestline_maplet_erase_hash(nestline_maplet* maplet, uint64_t hash, uint64_t
 uint64_t nestline_maplet_find_batch(const nestline_maplet* maplet, nestline_keys keys,
                                     uint32_t* first, uint64_t* values, size_t room,
                                     const char** error);
+/// sets[i] becomes the set of key i. False: it failed, and the sets mean nothing.
+bool nestline_maplet_find_sets(const nestline_maplet* maplet, nestline_keys keys, uint64_t* sets,
+                               uint64_t anywhere, const char** error);
 /// Adds the pairs of keys[i] and values[i]; returns how many were added. `outcomes`: a
 /// nestline_outcome for each, or NULL. All arguments are checked before anything is added.
 uint64_t nestline_maplet_insert_batch(nestline_maplet* maplet, nestline_keys keys,
                                       const uint64_t* values, uint8_t* outcomes,
                                       const char** error);
+/// Erases all pairs with this value, in one pass over the memory; returns how many there were.
+/// Lookups go on meanwhile, changes wait; so do the next three.
+uint64_t nestline_maplet_erase_value(nestline_maplet* maplet, uint64_t value, const char** error);
+/// Gives each pair with a value v below `entries` the value table[v], or erases it where that is
+/// NESTLINE_MAPLET_ERASED; returns how many pairs have changed. At most max_value + 1 entries.
+uint64_t nestline_maplet_rename(nestline_maplet* maplet, const uint64_t* table, size_t entries,
+                                const char** error);
+/// Adds all pairs of `other`, which may be `maplet` itself, but not a mapped one. Both must have
+/// been made with equal options and have grown equally often. False: nothing has changed.
+bool nestline_maplet_merge(nestline_maplet* maplet, const nestline_maplet* other,
+                           const char** error);
 /// Doubles the maplet, without the keys. False: it failed, nothing has changed.
 bool nestline_maplet_grow(nestline_maplet* maplet, const char** error);
 /// Takes the value of a pair. Return false to see no more.
@@ -110,6 +143,14 @@ bool nestline_maplet_for_each(const nestline_maplet* maplet, nestline_maplet_val
 
 // Properties, as those of a filter. They cannot fail; for NULL they return 0 or false.
 
+/// Bits of a value, and of a fingerprint.
+int nestline_maplet_value_bits(const nestline_maplet* maplet);
+int nestline_maplet_bits(const nestline_maplet* maplet);
+/// The largest value, and the one that means all segments; see Maplet in maplet.h.
+uint64_t nestline_maplet_max_value(const nestline_maplet* maplet);
+uint64_t nestline_maplet_anywhere(const nestline_maplet* maplet);
+/// The most pairs of keys that look the same.
+size_t nestline_maplet_max_copies(const nestline_maplet* maplet);
 /// Pairs in the maplet.
 uint64_t nestline_maplet_size(const nestline_maplet* maplet);
 /// Pairs it holds before it is full or grows, and up to which it grows by itself.

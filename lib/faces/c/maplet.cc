@@ -10,24 +10,31 @@
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {
 
-static_assert(sizeof(nestline_maplet_options) == sizeof(std::size_t) + 3 * 8,
+static_assert(sizeof(nestline_maplet_options) == sizeof(std::size_t) + 4 * 8 + 2 * sizeof(int),
               "no padding: a member of a later version must not lie in what is there today");
 static_assert(NESTLINE_MAPLET_MAX_VALUE == Maplet::kMaxValue &&
+              NESTLINE_MAPLET_ERASED == Maplet::kErased &&
               NESTLINE_MAPLET_MAX_CANDIDATES == Maplet::kMaxCandidates);
 
-std::uint64_t checked(std::uint64_t value) {
-  require(value <= Maplet::kMaxValue, "the value is above NESTLINE_MAPLET_MAX_VALUE");
+// For a value that is looked for, or part of a batch. Larger ones the library refuses to insert.
+std::uint64_t checked(Maplet& maplet, std::uint64_t value) {
+  if (value > maplet.max_value()) (void)maplet.insert(Hash{0}, value);  // throws
   return value;
 }
 
 MapletOptions options_of(const nestline_maplet_options* given) {
   require_known(given, "options.struct_size is wrong: begin with NESTLINE_MAPLET_OPTIONS_INIT");
-  return {.capacity = given->capacity, .max_capacity = given->max_capacity, .seed = given->seed};
+  MapletOptions options = {.capacity = given->capacity,
+                           .max_capacity = given->max_capacity,
+                           .seed = given->seed,
+                           .fpr = given->fpr};
+  if (given->value_bits != 0) options.value_bits = given->value_bits;
+  return options;
 }
 
 bool insert(nestline_maplet* maplet, auto&& key, std::uint64_t value, const char** error) {
   return guarded(error, false, [&] {
-    const Outcome outcome = only<Maplet>(maplet).insert(key(), checked(value)).outcome;
+    const Outcome outcome = only<Maplet>(maplet).insert(key(), value).outcome;
     return is_stored(outcome, kMapletFull, kMapletCopies, error);
   });
 }
@@ -43,15 +50,26 @@ std::uint64_t find(const nestline_maplet* maplet, auto&& key, std::uint64_t* val
   });
 }
 
+std::uint64_t find_set(const nestline_maplet* maplet, auto&& key, std::uint64_t anywhere,
+                       const char** error) {
+  return guarded<std::uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    return with(maplet, [&](const auto& one) { return one.find_set(key(), anywhere); });
+  });
+}
+
 bool replace(nestline_maplet* maplet, auto&& key, std::uint64_t old_value, std::uint64_t new_value,
              const char** error) {
   return guarded(error, false, [&] {
-    return only<Maplet>(maplet).replace(key(), checked(old_value), checked(new_value));
+    auto& one = only<Maplet>(maplet);
+    return one.replace(key(), checked(one, old_value), new_value);
   });
 }
 
 bool erase(nestline_maplet* maplet, auto&& key, std::uint64_t value, const char** error) {
-  return guarded(error, false, [&] { return only<Maplet>(maplet).erase(key(), checked(value)); });
+  return guarded(error, false, [&] {
+    auto& one = only<Maplet>(maplet);
+    return one.erase(key(), checked(one, value));
+  });
 }
 
 // Shows visit() the maplet, which save copies itself.
@@ -66,6 +84,17 @@ using nestline::Maplet;
 nestline_maplet* nestline_maplet_create(const nestline_maplet_options* options,
                                         const char** error) {
   return make_handle<nestline_maplet>(error, [&] { return Maplet(options_of(options)); });
+}
+
+nestline_maplet* nestline_maplet_build(const nestline_maplet_options* options, nestline_keys keys,
+                                       const uint64_t* values, const char** error) {
+  return make_handle<nestline_maplet>(error, [&] {
+    const nestline::MapletOptions given = options_of(options);
+    return Keys(keys).with_all([&](const nestline::KeySpan& all) {
+      require_array(values, all.size(), "the array of values is NULL");
+      return Maplet::build(given, all, std::span(values, all.size()));
+    });
+  });
 }
 
 nestline_maplet* nestline_maplet_snapshot(const nestline_maplet* maplet, const char** error) {
@@ -94,6 +123,8 @@ NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_insert, nestline_maplet, insert,
                       (uint64_t value, const char** error), (value, error))
 NESTLINE_FOR_EACH_KEY(uint64_t, nestline_maplet_find, const nestline_maplet, find,
                       (uint64_t * values, const char** error), (values, error))
+NESTLINE_FOR_EACH_KEY(uint64_t, nestline_maplet_find_set, const nestline_maplet, find_set,
+                      (uint64_t anywhere, const char** error), (anywhere, error))
 NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_replace, nestline_maplet, replace,
                       (uint64_t old_value, uint64_t new_value, const char** error),
                       (old_value, new_value, error))
@@ -131,6 +162,20 @@ uint64_t nestline_maplet_find_batch(const nestline_maplet* maplet, nestline_keys
   });
 }
 
+bool nestline_maplet_find_sets(const nestline_maplet* maplet, nestline_keys keys, uint64_t* sets,
+                               uint64_t anywhere, const char** error) {
+  return done(error, [&] {
+    with(maplet, [&](const auto& one) {
+      const Keys all(keys);
+      all.check_all();
+      require_array(sets, all.size(), "the array of sets is NULL");
+      all.for_each_part([&](std::size_t at, const nestline::KeySpan& part) {
+        one.find_sets(part, std::span(sets + at, part.size()), anywhere);
+      });
+    });
+  });
+}
+
 uint64_t nestline_maplet_insert_batch(nestline_maplet* maplet, nestline_keys keys,
                                       const uint64_t* values, uint8_t* outcomes,
                                       const char** error) {
@@ -139,13 +184,38 @@ uint64_t nestline_maplet_insert_batch(nestline_maplet* maplet, nestline_keys key
     const Keys all(keys);
     all.check_all();
     require_array(values, all.size(), "the array of values is NULL");
-    for (const uint64_t value : std::span(values, all.size())) checked(value);
+    for (const uint64_t value : std::span(values, all.size())) checked(one, value);
     uint64_t total = 0;
     all.for_each_part([&](std::size_t at, const nestline::KeySpan& part) {
       total += one.insert(part, std::span(values + at, part.size()),
                           optional_outcomes(outcomes, at, part.size()));
     });
     return total;
+  });
+}
+
+uint64_t nestline_maplet_erase_value(nestline_maplet* maplet, uint64_t value, const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    auto& one = only<Maplet>(maplet);
+    return one.erase_value(checked(one, value));
+  });
+}
+
+uint64_t nestline_maplet_rename(nestline_maplet* maplet, const uint64_t* table, size_t entries,
+                                const char** error) {
+  return guarded<uint64_t>(error, NESTLINE_NO_COUNT, [&] {
+    auto& one = only<Maplet>(maplet);
+    require(table != nullptr || entries == 0, "the table is NULL");
+    return one.rename(std::span(table, entries));
+  });
+}
+
+bool nestline_maplet_merge(nestline_maplet* maplet, const nestline_maplet* other,
+                           const char** error) {
+  return done(error, [&] {
+    auto& into = only<Maplet>(maplet);
+    require(other != nullptr, "the other maplet is NULL");
+    into.merge(only<Maplet>(other));
   });
 }
 
@@ -165,6 +235,11 @@ bool nestline_maplet_for_each(const nestline_maplet* maplet, nestline_maplet_val
   });
 }
 
+NESTLINE_FIGURE(int, nestline_maplet_value_bits, nestline_maplet, value_bits)
+NESTLINE_FIGURE(int, nestline_maplet_bits, nestline_maplet, bits)
+NESTLINE_FIGURE(uint64_t, nestline_maplet_max_value, nestline_maplet, max_value)
+NESTLINE_FIGURE(uint64_t, nestline_maplet_anywhere, nestline_maplet, anywhere)
+NESTLINE_FIGURE(size_t, nestline_maplet_max_copies, nestline_maplet, max_copies)
 NESTLINE_FIGURE(uint64_t, nestline_maplet_size, nestline_maplet, size)
 NESTLINE_FIGURE(uint64_t, nestline_maplet_capacity, nestline_maplet, capacity)
 NESTLINE_FIGURE(uint64_t, nestline_maplet_max_capacity, nestline_maplet, max_capacity)

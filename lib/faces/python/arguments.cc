@@ -53,8 +53,9 @@ std::chrono::milliseconds duration_of(py::handle object, const char* name) {
   return std::chrono::milliseconds(std::llround(seconds * 1000));
 }
 
-std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun) {
-  const KeyBatch batch(object, 0, noun);
+std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun,
+                                      std::optional<std::uint64_t> none) {
+  const KeyBatch batch(object, 0, noun, none);
   std::vector<std::uint64_t> numbers(batch.size());
   const Released released(batch.size());
   batch.each_piece(released, [&](KeySpan piece, std::size_t first) {
@@ -66,6 +67,10 @@ std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun) {
     });
   });
   return numbers;
+}
+
+py::object room_of(const py::object& capacity, const KeyBatch& keys) {
+  return capacity.is_none() ? py::int_(std::max<std::size_t>(keys.size(), 1)) : capacity;
 }
 
 std::filesystem::path path_of(py::handle object) {
@@ -121,38 +126,48 @@ py::object Answers::one(Kind kind, std::uint8_t answer) {
       return py::bool_(answer != 0);
     case Kind::numbers:
       return py::int_(answer);
-    case Kind::outcomes:
-      break;
+    default:
+      return py::handle(outcome_class)(answer);
   }
-  return py::handle(outcome_class)(answer);
 }
 
 Answers::Answers(const KeyBatch& keys, const py::object& out, Kind kind) : array_(out) {
+  const std::size_t width = kind == Kind::sets ? sizeof(std::uint64_t) : 1;
   if (out.is_none()) {
     const auto size = static_cast<py::ssize_t>(keys.size());
     array_ = kind == Kind::yes_or_no ? py::object(py::array_t<bool>(size))
+             : kind == Kind::sets    ? py::object(py::array_t<std::uint64_t>(size))
                                      : py::object(py::array_t<std::uint8_t>(size));
   } else {
     (void)dimensions_of(out);  // throws for a masked one
     if (const std::string type = kind_of(out); !type.empty() && type != "b" && type != "u") {
-      throw py::type_error("out is an array of " + type_of(out) +
-                           ", and answers are bool or uint8");
+      throw py::type_error("out is an array of " + type_of(out) + ", and answers are " +
+                           (kind == Kind::sets ? "uint64" : "bool or uint8"));
     }
   }
   const Py_buffer& view =
       buffer_.emplace(array_, PyBUF_WRITABLE | PyBUF_FORMAT | PyBUF_STRIDES).view();
-  const char type = ItemType::of(view).code;
-  if (type != 'B' && !(type == '?' && kind == Kind::yes_or_no)) {
+  const ItemType type = ItemType::of(view);
+  const bool fits =
+      kind == Kind::sets
+          ? type.is_integer() && !type.is_signed() && !type.swapped && view.itemsize == 8
+          : type.code == 'B' || (type.code == '?' && kind == Kind::yes_or_no);
+  if (!fits) {
     throw py::type_error(kind == Kind::yes_or_no ? "out is an array of bool or uint8"
+                         : kind == Kind::sets    ? "out is an array of uint64"
                                                  : "out is an array of uint8");
   }
-  if (view.ndim != 1 || buffer_->bytes() != keys.size()) {
-    throw std::invalid_argument("out has " + std::to_string(buffer_->bytes()) +
-                                " elements and there are " + std::to_string(keys.size()) +
+  const std::size_t size = buffer_->bytes() / width;
+  if (view.ndim != 1 || size != keys.size()) {
+    throw std::invalid_argument("out has " + std::to_string(size) + " elements and there are " +
+                                std::to_string(keys.size()) +
                                 " keys: give an array of one dimension with one for each key");
   }
-  if (view.strides != nullptr && view.strides[0] != 1 && keys.size() > 1) {
+  if (view.strides != nullptr && view.strides[0] != view.itemsize && keys.size() > 1) {
     throw std::invalid_argument("the elements of out lie apart: give an array that is contiguous");
+  }
+  if (reinterpret_cast<std::uintptr_t>(view.buf) % width != 0) {
+    throw std::invalid_argument("out is not at a multiple of 8 bytes: give another array");
   }
   if (keys.overlaps(view.buf, buffer_->bytes())) {
     throw std::invalid_argument("out and the keys are the same memory: give another array");

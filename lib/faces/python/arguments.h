@@ -30,8 +30,10 @@ double real_of(py::handle object, const char* name);
 // The same as seconds, from a millisecond to 1e6 of them. Throws std::invalid_argument too.
 std::chrono::milliseconds duration_of(py::handle object, const char* name);
 // A copy, since another thread could change the array after the check; negative ones become large.
-// `noun` is one of them. Throws TypeError and OverflowError that name the position.
-std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun);
+// `noun` is one of them, and `none`, if given, the number of None. Throws TypeError and
+// OverflowError that name the position.
+std::vector<std::uint64_t> numbers_of(py::handle object, const char* noun,
+                                      std::optional<std::uint64_t> none = std::nullopt);
 
 // What the text names. Throws std::invalid_argument that lists all names.
 template <typename Choice>
@@ -45,6 +47,8 @@ Choice named(const char* argument, const std::string& text,
   throw std::invalid_argument(argument + (" is one of " + names) + ", not '" + text + "'");
 }
 
+// The capacity, or room for these keys if it is None.
+py::object room_of(const py::object& capacity, const KeyBatch& keys);
 std::filesystem::path path_of(py::handle object);
 py::object path_as_text(std::string_view path);
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
@@ -59,14 +63,18 @@ std::string figures_of(const Filter& filter) {
       .template cast<std::string>();
 }
 
-// Answers, one byte for each key, in `out` or a new array. Made and destroyed with the lock.
+// Answers, one byte for each key or one set of 64 bits, in `out` or a new array. Made and destroyed
+// with the lock.
 class Answers {
  public:
-  enum class Kind { yes_or_no, numbers, outcomes };
+  enum class Kind { yes_or_no, numbers, outcomes, sets };
 
   // `out` is None, or a writable array apart from the keys; throws TypeError and ValueError.
   Answers(const KeyBatch& keys, const py::object& out, Kind kind);
   [[nodiscard]] std::span<std::uint8_t> bytes() const { return bytes_; }
+  [[nodiscard]] std::span<std::uint64_t> sets() const {
+    return {reinterpret_cast<std::uint64_t*>(bytes_.data()), bytes_.size() / sizeof(std::uint64_t)};
+  }
   // What the function of Python returns for many keys, and for one.
   [[nodiscard]] py::object array() const { return array_; }
   static py::object one(Kind kind, std::uint8_t answer);

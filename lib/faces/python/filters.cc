@@ -1,15 +1,9 @@
 // The classes Filter, ConcurrentFilter and MappedFilter, and filters in files.
-#include <algorithm>
-#include <cstddef>
-#include <filesystem>
 #include <memory>
-#include <optional>
-#include <span>
 #include <string>
-#include <utility>
 
 #include "lib/faces/python/bindings.h"
-#include "lib/faces/python/members.h"
+#include "lib/faces/python/mapped.h"
 #include "nestline/parallel.h"
 
 namespace nestline { inline namespace v0_3 { namespace python {
@@ -17,36 +11,14 @@ namespace {
 
 using PyFilter = Box<Filter>;
 using PyConcurrentFilter = Box<ConcurrentFilter>;
-
-// Remembers its path, by which another process can map it, or keeps a view's memory.
-class PyMappedFilter : public Box<MappedFilter> {
- public:
-  PyMappedFilter(MappedFilter&& filter, std::string path, std::string verify)
-      : Box(std::move(filter)), path_(std::move(path)), verify_(std::move(verify)) {}
-  PyMappedFilter(MappedFilter&& filter, Buffer&& buffer) : Box(std::move(filter)) {
-    buffer_.emplace(std::move(buffer));
-  }
-  ~PyMappedFilter() { end(); }
-
-  void end() {
-    take();
-    buffer_.reset();  // not before the filter
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  [[nodiscard]] const std::string& verify() const { return verify_; }
-
- private:
-  std::string path_, verify_;
-  std::optional<Buffer> buffer_;
-};
+using PyMappedFilter = MappedBox<MappedFilter>;
 
 std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, const py::object& fpr,
                                 py::handle bits, py::handle max_capacity, py::handle seed,
                                 py::handle load, bool turns_over, bool parallel) {
   KeyBatch batch(keys, number_of(seed, "seed"));
-  const py::object room =
-      capacity.is_none() ? py::int_(std::max<std::size_t>(batch.size(), 1)) : capacity;
-  const Options options = options_of(room, fpr, bits, max_capacity, seed, load, turns_over);
+  const Options options =
+      options_of(room_of(capacity, batch), fpr, bits, max_capacity, seed, load, turns_over);
   const Released released;
   const KeySpan all = batch.whole(released);
   return boxed(parallel ? parallel::build(options, all) : Filter::build(options, all));
@@ -54,44 +26,6 @@ std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, con
 
 ConcurrentFilter concurrent_copy_of(const Filter& filter) {
   return ConcurrentFilter(filter.snapshot());
-}
-
-Verify verify_of(const std::string& verify) {
-  return named<Verify>("verify", verify,
-                       {{"none", Verify::none}, {"lazily", Verify::lazily}, {"all", Verify::all}});
-}
-
-std::unique_ptr<PyMappedFilter> mapped(py::handle file, const std::string& verify) {
-  std::filesystem::path path = path_of(file);
-  if (!path.empty()) path = std::filesystem::absolute(path);
-  const Verify how = verify_of(verify);
-  const Released released;
-  return std::make_unique<PyMappedFilter>(MappedFilter::open(path, how), path.string(), verify);
-}
-
-std::unique_ptr<PyMappedFilter> view_of(py::handle data, const std::string& verify) {
-  const Verify how = verify_of(verify);
-  Buffer buffer(data, PyBUF_SIMPLE);
-  MappedFilter filter = [&] {
-    const Released released;
-    return MappedFilter::view(std::as_bytes(std::span(buffer.text())), how);
-  }();
-  return std::make_unique<PyMappedFilter>(std::move(filter), std::move(buffer));
-}
-
-void end_view(PyMappedFilter& held) { held.end(); }
-
-py::object path_in(const PyMappedFilter& held) {
-  return held.path().empty() ? py::none() : path_as_text(held.path());
-}
-
-py::object place_of(PyMappedFilter& held) {
-  if (held.path().empty()) throw py::type_error("a view has no file: pickle its snapshot()");
-  return py::make_tuple(path_in(held), held.verify());
-}
-std::unique_ptr<PyMappedFilter> mapped_at(const py::object& place) {
-  const auto [path, verify] = pair_in(place, "not the state of a MappedFilter");
-  return mapped(path, py::str(verify));
 }
 
 template <typename Held>
@@ -239,11 +173,8 @@ first needed, so that a damaged one never denies a key; "all", at once; "none".
 ...     filter.may_contain(["a", "c"])
 array([ True, False])
 )");
-  type.def(py::init(&mapped), py::arg("path"), py::arg("verify") = "lazily");
-  type.def_static("open", &mapped, py::arg("path"), py::arg("verify") = "lazily",
-                  "The same as MappedFilter(path, verify).");
-  type.def_static(
-      "view", &view_of, py::arg("data"), py::arg("verify") = "lazily",
+  bind_mapped(
+      type,
       R"(One over bytes that are in memory already, such as an mmap or shared memory, without
 a copy. They must begin at a multiple of 64, else ValueError, and must not change;
 they are kept until close() or the end of the object.
@@ -257,22 +188,8 @@ they are kept until close() or the end of the object.
 (True, False)
 )");
   bind_lookups(type);
-  method(type, "verify", &unlocked<&MappedFilter::verify, false, PyMappedFilter>,
-         "Reads and checks the whole file. FormatError for the first flaw.");
-  type.def(
-      "damage",
-      [](PyMappedFilter& held) -> py::object {
-        const auto damage = held.shared()->damage();
-        if (!damage) return py::none();
-        return py::cast(std::string(damage->what()));
-      },
-      "The first damaged section that lookups have found, as a sentence, or None.");
   method(type, "snapshot", &unlocked<&snapshot_from<MappedFilter>, false, PyMappedFilter>,
          "A Filter with a copy of the content. Checks everything.");
-  bind_end<&end_view>(type, "Ends the mapping. Later calls are a ValueError.");
-  type.def_property_readonly("path", &path_in, "The file's path; None of a view.");
-  // What never changes is its own copy, as of a str.
-  bind_state<nullptr, &place_of, &mapped_at>(type);
   type.def("__repr__", [](PyMappedFilter& held) {
     if (!held.is_open()) return std::string("<nestline.MappedFilter: closed>");
     return "<nestline.MappedFilter: " + figures_of(*held.shared()) + ">";

@@ -168,6 +168,7 @@ class ListReader {
   explicit ListReader(const Wanted& wanted) : wanted_(wanted) {}
 
   std::uint64_t number(PyObject* item, std::size_t position) {
+    if (item == Py_None && wanted_.none) return *wanted_.none;
     if (PyBytes_Check(item)) {
       expect(Kind::bytes, item, position);
       return hash({PyBytes_AS_STRING(item), static_cast<std::size_t>(PyBytes_GET_SIZE(item))});
@@ -264,16 +265,17 @@ std::string Wanted::rule() const {
     case Kind::hashes:
       return "a hash is an integer of 64 bits";
     case Kind::numbers:
-      return "a " + noun + " is an integer";
+      return "a " + noun + " is an integer" + (none ? " or None" : "");
     case Kind::keys:
       break;
   }
   return "a key is an int, a str, bytes or a nestline.Hash";
 }
 
-KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed, const char* noun) {
+KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed, const char* noun,
+                   std::optional<std::uint64_t> none) {
   Wanted wanted{.seed = seed};
-  if (noun != nullptr) wanted = {.kind = Wanted::Kind::numbers, .noun = noun};
+  if (noun != nullptr) wanted = {.kind = Wanted::Kind::numbers, .noun = noun, .none = none};
   keep_ = py::reinterpret_borrow<py::object>(keys);
   if (py::isinstance<Hashes>(keep_) && noun == nullptr) {
     keep_ = hashes_in(keep_);

@@ -77,6 +77,7 @@ struct Wanted {
   Kind kind = Kind::keys;
   std::uint64_t seed = 0;
   std::string noun = "key";
+  std::optional<std::uint64_t> none = std::nullopt;  // the number of None, if it is one
   [[nodiscard]] bool only_integers() const { return kind != Kind::keys; }
   [[nodiscard]] std::string rule() const;
   [[nodiscard]] std::string plural() const { return noun + (noun == "hash" ? "es" : "s"); }
@@ -87,8 +88,10 @@ class KeyBatch {
   static constexpr std::size_t kPiece = 4096;  // keys that are converted
   static constexpr std::size_t kDirectPiece = 65536;
   // `seed` is the filter's. Throws TypeError, with the position of a wrong key, and OverflowError.
-  // With a noun only integers are taken. Made and destroyed with the interpreter's lock held.
-  KeyBatch(py::handle keys, std::uint64_t seed, const char* noun = nullptr);
+  // With a noun only integers are taken, and None if there is a number for it. Made and destroyed
+  // with the interpreter's lock held.
+  KeyBatch(py::handle keys, std::uint64_t seed, const char* noun = nullptr,
+           std::optional<std::uint64_t> none = std::nullopt);
   [[nodiscard]] std::size_t size() const { return size_; }
   // Whether it reads any of this memory.
   [[nodiscard]] bool overlaps(const void* memory, std::size_t bytes) const;

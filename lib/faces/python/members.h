@@ -64,6 +64,10 @@ void bind_figures(py::class_<Held>& type) {
   NESTLINE_FIGURE(expected_false_candidates,
                   "How many false candidates an absent key gets on average.");
   NESTLINE_FIGURE(bits, "Bits of a fingerprint.");
+  NESTLINE_FIGURE(value_bits, "Bits of a value.");
+  NESTLINE_FIGURE(max_value, "The largest value.");
+  NESTLINE_FIGURE(anywhere, "The value that means all segments: max_value.");
+  NESTLINE_FIGURE(max_copies, "The most pairs of keys that look the same.");
   NESTLINE_FIGURE(seed, "The seed of the hash.");
   NESTLINE_FIGURE(memory_bytes, "Bytes of memory, or of the mapped file.");
 #undef NESTLINE_FIGURE

@@ -32,9 +32,10 @@ struct MappedMaplet::State : Mapped {
     return set;
   }
 
-  [[nodiscard]] ValueSets sets(std::uint64_t anywhere) const {
-    return {anywhere, (std::uint64_t{1} << value_bits_of(blocks.bits)) - 1};
+  [[nodiscard]] std::uint64_t highest_value() const {
+    return (std::uint64_t{1} << value_bits_of(blocks.bits)) - 1;
   }
+  [[nodiscard]] ValueSets sets(std::uint64_t anywhere) const { return {anywhere, highest_value()}; }
 
   // Throws unless the sections that these keys need are good.
   void check_all(const Inputs& inputs) const {
@@ -111,6 +112,9 @@ void MappedMaplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets,
 
 int MappedMaplet::value_bits() const noexcept { return value_bits_of(state_->blocks.bits); }
 int MappedMaplet::bits() const noexcept { return fingerprint_bits(state_->blocks.bits); }
+std::uint64_t MappedMaplet::max_value() const noexcept { return state_->highest_value(); }
+std::uint64_t MappedMaplet::anywhere() const noexcept { return max_value(); }
+std::size_t MappedMaplet::max_copies() const noexcept { return most_copies(state_->blocks.bits); }
 std::uint64_t MappedMaplet::size() const noexcept { return state_->blocks.size; }
 std::uint64_t MappedMaplet::capacity() const noexcept { return state_->blocks.capacity; }
 std::uint64_t MappedMaplet::seed() const noexcept { return state_->blocks.seed; }

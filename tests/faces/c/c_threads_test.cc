@@ -2,6 +2,7 @@
 // no thread's error disturbs another thread's.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -71,6 +72,47 @@ TEST(CThreads, ShareOneFilter) {
     }
   }
   nestline_free(filter);
+}
+
+// Lookups see the value of each pair before a change of all of them, or after.
+TEST(CThreads, RenameAMapletThatOthersAsk) {
+  std::vector<std::uint64_t> keys(kKeys);
+  for (std::uint64_t i = 0; i < kKeys; ++i) keys[i] = i;
+  const std::vector<std::uint64_t> ones(kKeys, 1);
+  nestline_maplet_options options = NESTLINE_MAPLET_OPTIONS_INIT;
+  options.capacity = kKeys;
+  options.value_bits = 4;
+  const nestline_keys all = nestline_keys_u64(keys.data(), kKeys);
+  nestline_maplet* const maplet = nestline_maplet_build(&options, all, ones.data(), nullptr);
+  ASSERT_NE(maplet, nullptr);
+  constexpr std::uint64_t kEither = 1 << 1 | 1 << 2;
+  std::atomic<std::uint64_t> rounds{0};
+  std::atomic<bool> over{false};
+  std::vector<std::thread> threads;
+  for (std::uint64_t t = 0; t < kThreads; ++t) {
+    threads.emplace_back([&] {
+      std::vector<std::uint64_t> sets(kKeys);
+      while (!over) {
+        ASSERT_TRUE(nestline_maplet_find_sets(maplet, all, sets.data(), 0, nullptr));
+        for (const std::uint64_t set : sets) ASSERT_NE(set & kEither, 0u);
+        for (const std::uint64_t key : keys) {
+          ASSERT_NE(nestline_maplet_find_set_u64(maplet, key, 0, nullptr) & kEither, 0u);
+        }
+        ++rounds;
+      }
+    });
+  }
+  const std::array<std::uint64_t, 3> swapped = {0, 2, 1};
+  std::uint64_t renames = 0;
+  while ((renames < 100 || rounds < kThreads) && !HasFailure()) {
+    ASSERT_EQ(nestline_maplet_rename(maplet, swapped.data(), swapped.size(), nullptr), kKeys);
+    ++renames;
+  }
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(nestline_maplet_erase_value(maplet, 1 + renames % 2, nullptr), kKeys);
+  EXPECT_EQ(nestline_maplet_size(maplet), 0u);
+  nestline_maplet_free(maplet);
 }
 
 TEST(CThreads, HaveTheirOwnErrors) {

@@ -1,7 +1,7 @@
 // Compares the C functions with C++: takes the same random steps on a ConcurrentFilter and on a
-// nestline_filter, and on an ExpiringFilter and its twin. Both must answer the same each time and
-// end with the same bytes. The two are different libraries here: the C functions are those
-// of the shared library.
+// nestline_filter, on an ExpiringFilter and its twin, and on a Maplet and a nestline_maplet. Both
+// must answer the same each time and end with the same bytes. The two are different libraries here:
+// the C functions are those of the shared library.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -21,6 +21,7 @@
 #include "nestline/expiring_filter.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"
+#include "nestline/maplet.h"
 #include "nestline/nestline.h"
 #include "tests/support/keys_of_kinds.h"
 
@@ -90,10 +91,18 @@ nestline_options c_options(const Options& options) {
   return given;
 }
 
-void expect_bytes(const std::vector<std::byte>& expected, const nestline_filter* filter) {
+void* bytes_of(const nestline_filter* filter, std::size_t* size, const char** error) {
+  return nestline_to_bytes(filter, size, error);
+}
+void* bytes_of(const nestline_maplet* maplet, std::size_t* size, const char** error) {
+  return nestline_maplet_to_bytes(maplet, size, error);
+}
+
+template <typename Handle>
+void expect_bytes(const std::vector<std::byte>& expected, const Handle* handle) {
   const char* error = nullptr;
   std::size_t size = 0;
-  void* const bytes = nestline_to_bytes(filter, &size, &error);
+  void* const bytes = bytes_of(handle, &size, &error);
   ASSERT_NE(bytes, nullptr) << error;
   const bool same = expected.size() == size && std::memcmp(expected.data(), bytes, size) == 0;
   nestline_free_bytes(bytes);
@@ -346,6 +355,141 @@ void play(const Arguments&... arguments) {
   }
 }
 
+// A maplet, its twin in C, and random pairs of few keys and few values for both.
+template <typename Key>
+class MapletTwins {
+ public:
+  MapletTwins(const MapletOptions& options, std::span<const Key> keys, std::uint64_t seed)
+      : maplet_(options), keys_(keys), random_(seed) {
+    const std::span<const Key> first = keys.first(options.capacity / 2);
+    const std::vector<std::uint64_t> values = any_values(first.size());
+    nestline_maplet_options given = NESTLINE_MAPLET_OPTIONS_INIT;
+    given.capacity = options.capacity;
+    given.max_capacity = options.max_capacity;
+    given.seed = options.seed;
+    given.fpr = options.fpr;
+    if (options.value_bits != 40) given.value_bits = options.value_bits;  // 0 is the default
+    const Batch<Key> batch(first, seed);
+    maplet_ = Maplet::build(options, first, values);
+    twin_ = nestline_maplet_build(&given, batch.keys, values.data(), &error_);
+    EXPECT_NE(twin_, nullptr) << error_;
+  }
+  ~MapletTwins() { nestline_maplet_free(twin_); }
+  MapletTwins(const MapletTwins&) = delete;
+  MapletTwins& operator=(const MapletTwins&) = delete;
+
+  void step() {
+    const Key key = keys_[random_() % keys_.size()];
+    const std::uint64_t value = any_value();
+    const std::uint64_t other = any_value();
+    const std::uint64_t what = random_() % 4;
+    if (what < 2) {
+      const Inserted expected = maplet_.insert(key, value);
+      const bool stored = call(OF_KIND(nestline_maplet_insert), key, value);
+      ASSERT_EQ(static_cast<int>(expected.outcome), nestline_outcome_of(stored, error_));
+    } else if (what == 2) {
+      ASSERT_EQ(maplet_.replace(key, value, other),
+                call(OF_KIND(nestline_maplet_replace), key, value, other));
+    } else {
+      ASSERT_EQ(maplet_.erase(key, value), call(OF_KIND(nestline_maplet_erase), key, value));
+    }
+    std::array<std::uint64_t, Maplet::kMaxCandidates> expected{}, found{};
+    const std::size_t count = maplet_.find(key, expected);
+    ASSERT_EQ(count, call(OF_KIND(nestline_maplet_find), key, found.data()));
+    for (std::size_t i = 0; i < count; ++i) ASSERT_EQ(expected[i], found[i]);
+    ASSERT_EQ(maplet_.find_set(key, other), call(OF_KIND(nestline_maplet_find_set), key, other));
+    ASSERT_EQ(error_, nullptr);
+  }
+
+  void batch_step() {
+    const std::span<const Key> keys = keys_.subspan(random_() % 100, random_() % 2500);
+    const std::vector<std::uint64_t> values = any_values(keys.size());
+    const Batch<Key> batch(keys, random_());
+    if (random_() % 4 == 0) {
+      std::vector<Outcome> outcomes(keys.size());
+      std::vector<std::uint8_t> done(keys.size());
+      const std::size_t count = maplet_.insert(keys, values, outcomes);
+      ASSERT_EQ(count, nestline_maplet_insert_batch(twin_, batch.keys, values.data(), done.data(),
+                                                    &error_));
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        ASSERT_EQ(static_cast<std::uint8_t>(outcomes[i]), done[i]);
+      }
+    }
+    std::vector<std::uint64_t> expected(keys.size()), sets(keys.size() + 1, 7);
+    const std::uint64_t anywhere = random_();
+    maplet_.find_sets(keys, expected, anywhere);
+    ASSERT_TRUE(nestline_maplet_find_sets(twin_, batch.keys, sets.data(), anywhere, &error_));
+    expected.push_back(7);
+    ASSERT_EQ(expected, sets);
+  }
+
+  // The values of all pairs, in the round with this number.
+  void change_whole(int round) {
+    const std::uint64_t value = any_value();
+    if (round % 4 == 0) {
+      ASSERT_EQ(maplet_.erase_value(value), nestline_maplet_erase_value(twin_, value, &error_));
+    } else if (round % 4 == 1) {
+      std::vector<std::uint64_t> table = any_values(random_() % 14);
+      for (std::uint64_t& to : table) {
+        if (random_() % 8 == 0) to = Maplet::kErased;
+      }
+      ASSERT_EQ(maplet_.rename(table),
+                nestline_maplet_rename(twin_, table.data(), table.size(), &error_));
+    } else if (round % 4 == 2) {
+      refuse([&] { maplet_.merge(maplet_); },
+             [&] { return nestline_maplet_merge(twin_, twin_, &error_); });
+    }
+    const std::uint64_t above = maplet_.max_value() + 1;
+    refuse([&] { (void)maplet_.insert(keys_[0], above); },
+           [&] { return call(OF_KIND(nestline_maplet_insert), keys_[0], above); });
+    ASSERT_EQ(maplet_.size(), nestline_maplet_size(twin_));
+    ASSERT_EQ(maplet_.capacity(), nestline_maplet_capacity(twin_));
+    ASSERT_EQ(maplet_.max_capacity(), nestline_maplet_max_capacity(twin_));
+    ASSERT_EQ(maplet_.growth(), nestline_maplet_growth(twin_));
+    ASSERT_EQ(maplet_.value_bits(), nestline_maplet_value_bits(twin_));
+    ASSERT_EQ(maplet_.bits(), nestline_maplet_bits(twin_));
+    ASSERT_EQ(maplet_.max_copies(), nestline_maplet_max_copies(twin_));
+    ASSERT_EQ(maplet_.expected_false_candidates(),
+              nestline_maplet_expected_false_candidates(twin_));
+    expect_bytes(to_bytes(maplet_), twin_);
+  }
+
+ private:
+  template <typename Function, typename... More>
+  auto call(Function function, const Key& key, More... more) {
+    error_ = "not set";
+    return std::apply(
+        function, std::tuple_cat(std::tuple(twin_), arguments(key), std::tuple(more..., &error_)));
+  }
+
+  // Both work, or both refuse with the same sentence.
+  void refuse(auto&& work, auto&& work_of_twin) {
+    try {
+      work();
+      ASSERT_TRUE(work_of_twin()) << error_;
+    } catch (const std::logic_error& error) {
+      ASSERT_FALSE(work_of_twin());
+      ASSERT_STREQ(error.what(), error_);
+    }
+  }
+
+  std::uint64_t any_value() {
+    const std::uint64_t value = random_() % 12;
+    return value == 11 ? maplet_.max_value() : value;
+  }
+  std::vector<std::uint64_t> any_values(std::size_t count) {
+    std::vector<std::uint64_t> values(count);
+    for (std::uint64_t& value : values) value = any_value();
+    return values;
+  }
+
+  const char* error_ = nullptr;
+  Maplet maplet_;
+  nestline_maplet* twin_ = nullptr;
+  std::span<const Key> keys_;
+  std::mt19937_64 random_;
+};
+
 template <typename Key>
 class CTwinOfKind : public testing::Test {};
 using Kinds = testing::Types<std::uint64_t, Hash, std::string_view>;
@@ -417,6 +561,26 @@ TYPED_TEST(CTwinOfKind, ExpiresTheSame) {
     SCOPED_TRACE(seed);
     play<Twins<TypeParam, ExpiringFilter>>(options, keys.all(), seed++);
     if (this->HasFatalFailure()) return;
+  }
+}
+
+TYPED_TEST(CTwinOfKind, CarriesTheSameValues) {
+  const Keys<TypeParam> keys(3000);
+  std::uint64_t seed = 1;
+  for (const MapletOptions& options :
+       {MapletOptions{.capacity = 2500, .seed = 9, .value_bits = 4},
+        MapletOptions{.capacity = 2000, .max_capacity = 9000, .value_bits = 4, .fpr = 0.01},
+        MapletOptions{.capacity = 2500, .value_bits = 8},
+        MapletOptions{.capacity = 2500, .value_bits = 8, .fpr = 0.005},
+        MapletOptions{.capacity = 500, .max_capacity = 5000, .value_bits = 16},
+        MapletOptions{.capacity = 2500}}) {
+    SCOPED_TRACE(seed);
+    MapletTwins<TypeParam> twins(options, keys.all(), seed++);
+    for (int round = 0; round < 16; ++round) {
+      for (int i = 0; i < 150; ++i) ASSERT_NO_FATAL_FAILURE(twins.step());
+      ASSERT_NO_FATAL_FAILURE(twins.batch_step());
+      ASSERT_NO_FATAL_FAILURE(twins.change_whole(round));
+    }
   }
 }
 

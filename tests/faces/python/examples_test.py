@@ -55,6 +55,7 @@ PRINT = {
     "threads": "2000000 2000000\n",
     "expiring": "handle order 17\nhandle order 18\n[ True  True False]\nTrue False\nTrue 0\nFalse\n",
     "maplet": "b'1912' None\n[1 0 1] [18  0]\n[27]\n",
+    "segments": "[1] 0b1000100\n[1 2 0]\n6667\n3333 6668\n",
     "store": "Ada False\n[None, b'Bob'] 1\n",
 }
 

@@ -269,7 +269,8 @@ def test_an_object_that_was_never_made_is_an_error():
 
 
 # A package may have been built without the last three.
-KINDS = [*IN_MEMORY, nestline.MappedFilter, nestline.Hash, nestline.StringArray]
+KINDS = [*IN_MEMORY, nestline.MappedFilter, nestline.MappedMaplet, nestline.Hash,
+         nestline.StringArray]
 KINDS += [getattr(nestline, name) for name in ("Store", "ClusterFilter", "ClusterCopy")
           if hasattr(nestline, name)]
 
@@ -284,7 +285,8 @@ def test_an_object_without_content_gives_errors_only(kind):
               lambda: bare.insert(5), lambda: pickle.dumps(bare), lambda: copy.copy(bare),
               lambda: filter.insert(bare), lambda: filter.insert([bare]),
               lambda: filter.merge(bare), lambda: bare.save("x"),
-              lambda: bare.may_contain([1]), lambda: bare.__exit__()]
+              lambda: bare.may_contain([1]), lambda: bare.find_sets([1]),
+              lambda: nestline.Maplet(5).merge(bare), lambda: bare.__exit__()]
     for call in calls:
         try:
             call()

@@ -127,6 +127,7 @@ keys = np.random.default_rng(1).integers(0, 2**63, 30_000, dtype=np.uint64)
 filter = nestline.Filter.build(keys)
 shared = nestline.ConcurrentFilter(60_000)
 maplet = nestline.Maplet(60_000)
+runs = nestline.Maplet(60_000, value_bits=4)
 seen = nestline.ExpiringFilter(60_000, ttl_ticks=3)
 filter.save("f.nest")
 mapped = nestline.MappedFilter("f.nest")
@@ -183,13 +184,16 @@ calls = {
     "verify": mapped.verify, "snapshot": shared.snapshot, "merge": lambda: shared.can_merge(shared),
     "grow": lambda: nestline.Filter(100_000).grow(), "candidates": lambda: maplet.candidates(keys),
     "maplet": lambda: maplet.insert(keys, keys % 1000), "expiring": lambda: seen.insert(keys),
+    "sets": lambda: runs.find_sets(keys), "rename": lambda: runs.rename([0, None]),
+    "erase value": lambda: runs.erase_value(3), "merge runs": lambda: runs.merge(runs),
+    "build runs": lambda: runs.build(keys, keys % 16, value_bits=4),
     "remaining_ticks": lambda: seen.remaining_ticks(keys), "advance": seen.advance, "sweep": lambda: seen.sweep(1000),
     "index": lambda: filter.may_contain([Sleeps()]), "one": lambda: Sleeps() in filter,
     "array": lambda: filter.may_contain(Column()), "typed": lambda: filter.may_contain(Typed()),
     "dated": lambda: filter.may_contain(Dated()),
     "capacity": lambda: nestline.Filter(Sleeps()),
     "fpr": lambda: nestline.Filter(5, fpr=Sleeps()), "path": lambda: filter.load(Sleeps()),
-    "value": lambda: maplet.insert(1, Sleeps()),
+    "value": lambda: maplet.insert(1, Sleeps()), "mask": lambda: runs.find_sets(keys, None, Sleeps()),
     "asked": lambda: filter.may_contain(Asked()), "copied": lambda: shared.copy(),
 }
 calls |= {f"repr {i}": lambda: repr(nestline.Hash([Column()])) for i in range(16)}
@@ -279,6 +283,7 @@ def test_every_batch_can_be_interrupted(interrupt):
                  lambda: filter.erase(long), lambda: shared.may_contain(long),
                  lambda: filter.insert_unique(long), lambda: seen.remaining_ticks(long),
                  lambda: maplet.candidates(long), lambda: nestline.hash_key(long),
+                 lambda: maplet.find_sets(long),
                  lambda: nestline.Filter.build(long), lambda: filter.insert(["x" * 10**5] * 2**18)):
         interrupt(call)
 

@@ -32,6 +32,13 @@ with nestline.MappedFilter("x") as mapped:
     there: bool = "a" in mapped
 offsets, values = nestline.Maplet(5).candidates(["a"])
 where: list[int] = nestline.Maplet(5).candidates("a")
+runs = nestline.Maplet.build(["a"], [1], value_bits=4, fpr=0.01)
+one_set: int = runs.find_set("a", anywhere=7)
+many_sets: npt.NDArray[np.uint64] = runs.find_sets(["a"], out=np.empty(1, np.uint64))
+changed: int = runs.rename([0, None, nestline.Maplet.ERASED])
+runs |= nestline.Maplet(5, value_bits=4)
+with nestline.MappedMaplet("x") as mapped_runs:
+    sets: npt.NDArray[np.uint64] = mapped_runs.find_sets(["a"])
 seen = nestline.ExpiringFilter(1000, window=600, fpr=0.001)
 new: bool = seen.insert("a", ttl_ticks=3)
 fresh: npt.NDArray[np.bool_] = seen.insert(np.arange(5))
@@ -57,6 +64,8 @@ WRONG = [
     'nestline.MappedFilter("x").insert("a")',
     'nestline.Store("x")[5]',
     'nestline.Maplet(5).insert("a", "b")',
+    'nestline.Maplet(5).rename(["a"])',
+    'nestline.MappedMaplet("x").erase_value(1)',
     'nestline.ExpiringFilter(5, window="10m")',
     'nestline.ExpiringFilter(5).erase("a")',
     "nestline.nothing()",
