@@ -15,6 +15,7 @@
 #include <tuple>
 #include <vector>
 
+#include "bench/filters/others/prefetched.h"
 #include "bench/segments/rivals.h"
 #include "bench/segments/segments.h"
 #include "bench/support/benchmarks.h"
@@ -51,24 +52,30 @@ struct Rival {
   std::unique_ptr<SegmentFilters> filters = nullptr;
 };
 
-// Key i, which is also its number, is in segment i % segments.
+// Keys as if drawn at random: multiples of a number are too regular for some hashes.
+std::vector<std::uint64_t> keys_of(std::vector<std::uint64_t> numbers) {
+  for (std::uint64_t& number : numbers) number = mixed(number);
+  return numbers;
+}
+
+// Key i is in segment i % segments.
 struct Scene {
   Size size;
   std::vector<std::uint64_t> keys;
   std::vector<std::uint64_t> segments;
-  std::vector<std::vector<std::uint64_t>> keys_of;  // each segment
+  std::vector<std::vector<std::uint64_t>> keys_in;  // each segment
   Maplet maplet;
   std::vector<Rival> rivals;
 
   explicit Scene(const Size& of)
       : size(of),
-        keys(counter_keys(of.keys)),
+        keys(keys_of(counter_keys(of.keys))),
         segments(keys.size()),
-        keys_of(of.segments),
+        keys_in(of.segments),
         maplet(of.kind.options(of.keys)) {
     for (std::size_t i = 0; i < keys.size(); ++i) {
       segments[i] = i % size.segments;
-      keys_of[segments[i]].push_back(keys[i]);
+      keys_in[segments[i]].push_back(keys[i]);
     }
     maplet = build();
     const std::size_t usual = size.keys * kUsualBits / 8 / size.segments;
@@ -93,7 +100,7 @@ struct Scene {
   }
   [[nodiscard]] std::unique_ptr<SegmentFilters> filled(const Rival& rival) const {
     std::unique_ptr<SegmentFilters> filters = rival.make();
-    for (std::size_t i = 0; i < keys_of.size(); ++i) filters->insert(i, keys_of[i]);
+    for (std::size_t i = 0; i < keys_in.size(); ++i) filters->insert(i, keys_in[i]);
     return filters;
   }
 };
@@ -111,11 +118,11 @@ const Scene& scene_of(const Size& size) {
   return *kept;
 }
 
-std::vector<std::uint64_t> asked_keys(const Size& size, bool present) {
+std::vector<std::uint64_t> asked_numbers(const Size& size, bool present) {
   std::vector<std::uint64_t> asked(std::min<std::uint64_t>(16 * size.keys, std::uint64_t{1} << 20));
   std::mt19937_64 random(7);
-  for (std::uint64_t& key : asked) {
-    key = present ? random() % size.keys : kAbsent + random() % kAbsent;
+  for (std::uint64_t& number : asked) {
+    number = present ? random() % size.keys : kAbsent + random() % kAbsent;
   }
   return asked;
 }
@@ -123,7 +130,8 @@ std::vector<std::uint64_t> asked_keys(const Size& size, bool present) {
 void lookups(benchmark::State& state, const Size& size, bool present, Form form) {
   const Scene& scene = scene_of(size);
   const Maplet& maplet = scene.maplet;
-  const auto keys = asked_keys(size, present);
+  const auto numbers = asked_numbers(size, present);
+  const auto keys = keys_of(numbers);
   std::vector<std::uint64_t> sets(keys.size());
   const auto nonempty = [&] {
     return static_cast<std::size_t>(
@@ -135,7 +143,7 @@ void lookups(benchmark::State& state, const Size& size, bool present, Form form)
 
   maplet.find_sets(keys, sets);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    const bool right = !present || (sets[i] >> keys[i] % size.segments & 1) != 0;
+    const bool right = !present || (sets[i] >> numbers[i] % size.segments & 1) != 0;
     if (!right || maplet.find_set(keys[i]) != sets[i]) {
       state.SkipWithError("a wrong set of segments");
       return;
@@ -181,21 +189,22 @@ void lookups(benchmark::State& state, const Size& size, bool present, Form form)
       if (by_key != 0) count(&SegmentFilters::count_by_key);
     }
   }
-  // One filter in as much memory, which says no more than whether the key is anywhere.
+  // One filter in as much memory, which says no more than whether the key is anywhere. Its keys are
+  // the numbers, and more.
   const std::size_t bytes = maplet.memory_bytes();
   const ConcurrentFilter& filter = kept_filter(kLoad, 8, bytes);
   contest.add("filter", [&] {
     std::size_t found = 0;
     if (form == Form::batch) {
       std::vector<std::uint8_t> answers(kBatchKeys);
-      each_batch(std::span(keys), [&](std::span<const std::uint64_t> part, std::size_t) {
+      each_batch(std::span(numbers), [&](std::span<const std::uint64_t> part, std::size_t) {
         found += filter.may_contain(part, std::span(answers).first(part.size()));
       });
     } else {
-      for (const std::uint64_t key : keys) found += filter.may_contain(key);
+      for (const std::uint64_t number : numbers) found += filter.may_contain(number);
     }
     benchmark::DoNotOptimize(found);
-    return keys.size();
+    return numbers.size();
   });
   for (auto _ : state) contest.round(state);
   contest.report(state);
@@ -279,7 +288,7 @@ void add_floors(const SegmentsSettings& settings) {
         }
         add_one("build", [=](benchmark::State& state) { building(state, size); });
         add_one("erase_value", [=](benchmark::State& state) {
-          passing(state, size, scene_of(size).keys_of[1].size(),
+          passing(state, size, scene_of(size).keys_in[1].size(),
                   [](Maplet& maplet) { return maplet.erase_value(1); });
         });
         add_one("rename", [=](benchmark::State& state) {
