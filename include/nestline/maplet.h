@@ -105,9 +105,9 @@ class NESTLINE_EXPORT Maplet {
   /// can be (max_copies()). The pair was not added then. Expected O(1), and a pass over the memory
   /// when the maplet grows. Throws std::invalid_argument for a value above max_value().
   ///
-  /// Where there are too many pairs, insert(key, anywhere()) gives one of them that value instead:
-  /// the outcome is `stored`, size() stays. That pair's own value is then part of `anywhere`, and
-  /// cannot be erased or replaced any more.
+  /// Where there is no room, or there are too many pairs, insert(key, anywhere()) gives one of the
+  /// key's pairs that value instead, if there is one: the outcome is `stored`, size() stays. That
+  /// pair's own value is then part of `anywhere`, and cannot be erased or replaced any more.
   [[nodiscard]] NESTLINE_HERE Inserted insert(Key key, std::uint64_t value) {
     return insert_one(hash_of_(key), value);
   }

@@ -214,7 +214,7 @@ struct MapletOperations {
   bool (*replace)(const BlocksView& view, std::uint64_t hash, std::uint64_t old_value,
                   std::uint64_t new_value) noexcept;
   // A run of a batch, as FilterOperations::insert_run, with a value for each key. It also ends, as
-  // if the key were overtaken, at the highest value of a key that has too many copies.
+  // if the key were overtaken, at the highest value of a key that finds no room.
   RunEnd (*insert_run)(const BlocksView& view, const Inputs& inputs, const std::uint64_t* values,
                        const RunLimits& limits, std::size_t first, Record& record) noexcept;
   // The values of all copies into the front of `values`; returns how many there are.

@@ -431,6 +431,13 @@ class Commits(Command):
         result = json.loads(path.read_text(encoding="utf-8"))
         self.assertEqual(result["context"]["commit"], self.git("rev-parse", "HEAD") + "-changed")
 
+    def test_segments(self):
+        out = self.folder / "out.json"
+        status, _, err = self.bench("segments", "--out", str(out), "--", "--benchmark_filter=o")
+        self.assertEqual((status, err), (0, ""))
+        self.assertEqual(json.loads(out.read_text(encoding="utf-8"))["benchmarks"][0]["name"], "one")
+        self.assertTrue((self.root / "build" / "bench" / "bench" / "segments_bench").is_file())
+
 
 class Count(Command):
     def setUp(self):

@@ -176,8 +176,7 @@ HWY_INLINE RunEnd insert_values_run(const BlocksView& view, const Inputs& all, c
         end.overtaken = !outcome;
         if constexpr (L::kHasValues) {
           // What becomes of `anywhere` then is decided where single pairs are inserted.
-          end.overtaken |=
-              outcome == Outcome::too_many_copies && values[end.taken] == L::kValueMask;
+          end.overtaken |= outcome != Outcome::stored && values[end.taken] == L::kValueMask;
         }
         end.full = outcome == Outcome::full && limits.stops_when_full;
         if (end.overtaken || end.full) return end;

@@ -125,8 +125,9 @@ bool turn_into_anywhere(State& state, std::uint64_t hash) noexcept {
 Inserted insert_pair(State& state, std::uint64_t hash, std::uint64_t value) noexcept {
   for (;;) {
     const Inserted inserted = insert_new_pair(state, hash, value);
-    if (inserted.outcome != Outcome::too_many_copies || !state.is_anywhere(value)) return inserted;
+    if (inserted || !state.is_anywhere(value)) return inserted;
     if (turn_into_anywhere(state, hash)) return {Outcome::stored};
+    if (inserted.outcome == Outcome::full) return inserted;  // a key without a pair
   }
 }
 

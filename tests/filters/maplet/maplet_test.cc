@@ -173,6 +173,37 @@ TEST(MapletTest, SaysFullAndChangesNothing) {
   pairs.expect_in(maplet);
 }
 
+// A key that has a pair can be anywhere, however full its blocks are; one without cannot.
+TEST(MapletTest, APairOfAFullMapletBecomesAnywhere) {
+  Maplet maplet({.capacity = 1000, .value_bits = 4, .fpr = 0.005});
+  std::vector<std::uint64_t> refused;
+  for (std::uint64_t i = 0; i < 2 * maplet.slots(); ++i) {
+    if (!maplet.insert(i, i % 8)) refused.push_back(i);
+  }
+  const std::uint64_t size = maplet.size();
+  std::size_t turned = 0;
+  for (std::uint64_t key = 0; key < 500; ++key) {
+    const Outcome outcome = maplet.insert(key, 9).outcome;
+    if (outcome == Outcome::stored) {
+      EXPECT_TRUE(maplet.erase(key, 9));
+      continue;
+    }
+    ASSERT_EQ(outcome, Outcome::full);
+    const bool has_pair = maplet.find_set(key) != 0;
+    ASSERT_EQ(maplet.insert(key, maplet.anywhere()).outcome,
+              has_pair ? Outcome::stored : Outcome::full);
+    ASSERT_EQ(maplet.find_set(key), has_pair ? ~std::uint64_t{0} : 0);
+    turned += has_pair;
+  }
+  EXPECT_GT(turned, 100u);
+  EXPECT_EQ(maplet.size(), size);
+  const auto without = std::ranges::find_if(refused, [&](std::uint64_t key) {
+    return maplet.find_set(key) == 0 && maplet.insert(key, 9).outcome == Outcome::full;
+  });
+  ASSERT_NE(without, refused.end());
+  EXPECT_EQ(maplet.insert(*without, maplet.anywhere()).outcome, Outcome::full);
+}
+
 TEST(MapletTest, GrowsWithoutKeys) {
   Maplet maplet({.capacity = 400});
   Pairs pairs;
