@@ -152,10 +152,10 @@ Maplet& Maplet::operator=(Maplet&& other) noexcept = default;
 Maplet::~Maplet() = default;
 
 Maplet Maplet::build(const MapletOptions& options, KeySpan keys,
-                     std::span<const std::uint64_t> values) {
+                     std::span<const std::uint64_t> values, std::span<Outcome> outcomes) {
   check_length("values", values.size(), keys.size());
   Maplet made = MapletAccess::make(grown_for(empty_table(options), keys.size()));
-  if (made.insert(keys, values) != keys.size()) {
+  if (made.insert(keys, values, outcomes) != keys.size() && outcomes.empty()) {
     throw std::length_error("a pair finds no room: raise capacity or max_capacity");
   }
   return made;
