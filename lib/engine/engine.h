@@ -195,9 +195,12 @@ struct MapletLookups {
   // were at its blocks, and MapletOperations::values has to answer (R3 in locking.h).
   static constexpr std::size_t kBusy = ~std::size_t{0};
   std::size_t (*find)(const BlocksView& view, std::uint64_t hash, std::uint64_t* values) noexcept;
-  // The same as a set; false in place of kBusy.
-  bool (*find_set)(const BlocksView& view, std::uint64_t hash, const ValueSets& sets,
-                   std::uint64_t& set) noexcept;
+  // The same as a set.
+  struct Found {
+    std::uint64_t set;
+    bool done;  // false in place of kBusy
+  };
+  Found (*find_set)(const BlocksView& view, std::uint64_t hash, ValueSets sets) noexcept;
   // The same for a batch. A key with its bit in `undecided` has no set; true if there is any.
   bool (*find_sets)(const BlocksView& view, const Inputs& inputs, const ValueSets& sets,
                     std::uint64_t* found, std::uint64_t* undecided) noexcept;

@@ -87,15 +87,20 @@ std::size_t find(const BlocksView& view, std::uint64_t hash, std::uint64_t* valu
 }
 
 template <class L>
-bool find_set(const BlocksView& view, std::uint64_t hash, const ValueSets& sets,
-              std::uint64_t& set) noexcept {
+HWY_NOINLINE MapletLookups::Found find_some_set(const BlocksView& view, const Place& home,
+                                                std::uint32_t header, ValueSets sets) noexcept {
+  std::uint64_t set = 0;
+  const bool done =
+      take_all_values<L>(view, home, header, [&](std::uint64_t value) { set |= sets.of(value); });
+  return {set, done};
+}
+
+template <class L>
+MapletLookups::Found find_set(const BlocksView& view, std::uint64_t hash, ValueSets sets) noexcept {
   const Place home = home_of_key<L>(view.geometry, hash);
   const std::uint32_t header = view.blocks[home.block].header();
-  std::uint64_t found = 0;
-  const bool done =
-      take_all_values<L>(view, home, header, [&](std::uint64_t value) { found |= sets.of(value); });
-  set = found;
-  return done;
+  if (HWY_LIKELY(is_surely_absent<L>(view, home, header))) return {0, true};
+  return find_some_set<L>(view, home, header, sets);
 }
 
 // The values are read after the probe, so a home is checked after them once more.

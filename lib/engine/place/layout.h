@@ -399,11 +399,10 @@ struct BytesAndValues : LayoutShape<internal::ExpiringSlots, 255>, Nibbles {
 
 // Halfwords of a fingerprint with, above it, as much of its value as fits. kMoreBits, none or 4 or
 // 16, are behind the halfwords.
-template <int kWidth, std::uint32_t kSegments, std::uint32_t kSegmentSlots, int kAllValueBits,
-          typename V>
-struct HalfwordsAndValues
-    : LayoutShape<ComputedBuckets<kWidth, kSegments, kSegmentSlots>, 255u << (kWidth - 8)> {
-  using Base = LayoutShape<ComputedBuckets<kWidth, kSegments, kSegmentSlots>, 255u << (kWidth - 8)>;
+template <class Buckets, int kAllValueBits, typename V>
+struct HalfwordsAndValues : LayoutShape<Buckets, 255u << (Buckets::kBits - 8)> {
+  using Base = LayoutShape<Buckets, 255u << (Buckets::kBits - 8)>;
+  static constexpr int kWidth = Buckets::kBits;
   static constexpr Form kForm = Form::halfwords;
   using Value = V;
   static constexpr bool kHasValues = true;
@@ -456,7 +455,7 @@ struct ExpiringLayout<8> : BytesAndValues<std::uint32_t> {
 };
 
 template <>
-struct ExpiringLayout<12> : HalfwordsAndValues<12, 5, 6, 4, std::uint32_t> {
+struct ExpiringLayout<12> : HalfwordsAndValues<ComputedBuckets<12, 5, 6>, 4, std::uint32_t> {
   static constexpr int kNumber = expiring_layout(12);
   static constexpr bool kExpires = true;
 };
@@ -468,10 +467,14 @@ struct SmallMapletLayout : Values {
   static constexpr std::uint64_t kValueMask = (std::uint64_t{1} << Values::kValueBits) - 1;
 };
 using Maplet8And4 = SmallMapletLayout<BytesAndValues<std::uint64_t>>;
-using Maplet12And4 = SmallMapletLayout<HalfwordsAndValues<12, 5, 6, 4, std::uint64_t>>;
-using Maplet8And8 = SmallMapletLayout<HalfwordsAndValues<8, 5, 6, 8, std::uint64_t>>;
-using Maplet12And8 = SmallMapletLayout<HalfwordsAndValues<12, 4, 6, 8, std::uint64_t>>;
-using Maplet16And16 = SmallMapletLayout<HalfwordsAndValues<16, 5, 3, 16, std::uint64_t>>;
+using Maplet12And4 =
+    SmallMapletLayout<HalfwordsAndValues<ComputedBuckets<12, 5, 6>, 4, std::uint64_t>>;
+using Maplet8And8 =
+    SmallMapletLayout<HalfwordsAndValues<internal::TurnedBuckets<8, 5, 6>, 8, std::uint64_t>>;
+using Maplet12And8 =
+    SmallMapletLayout<HalfwordsAndValues<ComputedBuckets<12, 4, 6>, 8, std::uint64_t>>;
+using Maplet16And16 =
+    SmallMapletLayout<HalfwordsAndValues<ComputedBuckets<16, 5, 3>, 16, std::uint64_t>>;
 
 // A filter's blocks under Placement::guest_lanes (lanes.h).
 template <class L>
@@ -549,9 +552,12 @@ constexpr decltype(auto) visit_any_layout(int number, Visitor&& visitor) {
   return visit_layout(number, visitor);
 }
 
-// Bits of a maplet's values.
+// Bits of a maplet's values, and the highest one.
 constexpr int value_bits_of(int number) {
   return visit_maplet_layout(number, [](auto layout) { return layout.kValueBits; });
+}
+constexpr std::uint64_t highest_value_of(int number) {
+  return (std::uint64_t{1} << value_bits_of(number)) - 1;
 }
 
 // Slots of a block.

@@ -31,15 +31,15 @@ OwnedBlocks empty_table(const MapletOptions& options) {
 }
 
 void check_value(const State& state, std::uint64_t value) {
-  if (value <= state.highest_value()) return;
+  if (value <= state.highest_value) return;
   throw std::invalid_argument("the value " + std::to_string(value) + " is above " +
-                              std::to_string(state.highest_value()) + ", the highest of " +
+                              std::to_string(state.highest_value) + ", the highest of " +
                               std::to_string(value_bits_of(state.bits)) + " bits");
 }
 
 void check_values(const State& state, KeySpan keys, std::span<const std::uint64_t> values) {
   check_length("values", values.size(), keys.size());
-  const auto above = [&](std::uint64_t value) { return value > state.highest_value(); };
+  const auto above = [&](std::uint64_t value) { return value > state.highest_value; };
   const auto found = std::ranges::find_if(values, above);
   if (found != values.end()) check_value(state, *found);
 }
@@ -65,6 +65,13 @@ bool change(State& state, std::int64_t added, Work&& work) {
   return state.with_readers(table.engine->maplet, [&](const auto& maplet, Writers* writers) {
     return maplet.values(table.view, hash, values, writers);
   });
+}
+
+[[gnu::cold, gnu::noinline]] std::uint64_t find_locked_set(const State& state, const Blocks& table,
+                                                           std::uint64_t hash,
+                                                           ValueSets sets) noexcept {
+  std::array<std::uint64_t, Maplet::kMaxCandidates> values;
+  return sets.of(std::span(values).first(find_locked(state, table, hash, values)));
 }
 
 // Changes values in all blocks, of as many pairs as it returns, while other writers wait.
@@ -94,13 +101,9 @@ std::size_t find_hash(const State& state, std::uint64_t hash,
 std::uint64_t find_hash_set(const State& state, std::uint64_t hash,
                             std::uint64_t anywhere) noexcept {
   return state.read([&](const Blocks& table) {
-    const ValueSets sets{anywhere, state.highest_value()};
-    std::uint64_t set = 0;
-    if (state.engine.maplet_lookups.find_set(table.view, hash, sets, set)) [[likely]]
-      return set;
-    std::array<std::uint64_t, Maplet::kMaxCandidates> values;
-    const std::size_t count = find_locked(state, table, hash, values);
-    return sets.of(std::span(values).first(count));
+    const ValueSets sets{anywhere, state.highest_value};
+    const auto [set, done] = state.engine.maplet_lookups.find_set(table.view, hash, sets);
+    return done ? set : find_locked_set(state, table, hash, sets);
   });
 }
 
@@ -116,8 +119,8 @@ bool turn_into_anywhere(State& state, std::uint64_t hash) noexcept {
   std::array<std::uint64_t, Maplet::kMaxCandidates> values;
   for (std::size_t count; (count = find_hash(state, hash, values)) != 0;) {
     const auto found = std::span(values).first(count);
-    if (std::ranges::find(found, state.highest_value()) != found.end()) return true;
-    if (replace_pair(state, hash, found[0], state.highest_value())) return true;
+    if (std::ranges::find(found, state.highest_value) != found.end()) return true;
+    if (replace_pair(state, hash, found[0], state.highest_value)) return true;
   }
   return false;
 }
@@ -223,7 +226,7 @@ bool Maplet::can_merge(const Maplet& other, std::string* why) const {
 
 int Maplet::value_bits() const noexcept { return value_bits_of(state_->bits); }
 int Maplet::bits() const noexcept { return fingerprint_bits(state_->bits); }
-std::uint64_t Maplet::max_value() const noexcept { return state_->highest_value(); }
+std::uint64_t Maplet::max_value() const noexcept { return state_->highest_value; }
 std::uint64_t Maplet::anywhere() const noexcept { return max_value(); }
 std::size_t Maplet::max_copies() const noexcept { return most_copies(state_->bits); }
 
@@ -300,7 +303,7 @@ void Maplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets, std::uint64_
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->read([&](const Blocks& table) {
       find_chunk_sets(state_->engine.maplet_lookups, table.view, chunks.inputs(),
-                      {anywhere, state_->highest_value()}, sets.data() + chunks.first(),
+                      {anywhere, state_->highest_value}, sets.data() + chunks.first(),
                       [&](std::size_t i) {
                         const std::uint64_t hash = chunks.inputs().hash(i, state_->secrets);
                         return find_hash_set(*state_, hash, anywhere);

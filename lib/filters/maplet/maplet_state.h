@@ -31,12 +31,10 @@ const MapletOperations& maplet_operations(const Blocks& table) {
 
 struct Maplet::State : ConcurrentFilter::State {
   explicit State(OwnedBlocks&& table) : ConcurrentFilter::State(std::move(table)) {}
-  [[nodiscard]] std::uint64_t highest_value() const {
-    return (std::uint64_t{1} << value_bits_of(bits)) - 1;
-  }
   [[nodiscard]] bool is_anywhere(std::uint64_t value) const {
-    return bits != kMapletBits && value == highest_value();
+    return bits != kMapletBits && value == highest_value;
   }
+  const std::uint64_t highest_value = highest_value_of(bits);
 };
 
 struct MapletAccess {

@@ -27,15 +27,14 @@ struct MappedMaplet::State : Mapped {
 
   std::uint64_t find_set(std::uint64_t hash, const ValueSets& sets) const {
     check(hash);
-    std::uint64_t set = 0;
-    if (!blocks.engine->maplet_lookups.find_set(blocks.view, hash, sets, set)) refuse_lock();
+    const auto [set, done] = blocks.engine->maplet_lookups.find_set(blocks.view, hash, sets);
+    if (!done) refuse_lock();
     return set;
   }
 
-  [[nodiscard]] std::uint64_t highest_value() const {
-    return (std::uint64_t{1} << value_bits_of(blocks.bits)) - 1;
+  [[nodiscard]] ValueSets sets(std::uint64_t anywhere) const {
+    return {anywhere, highest_value_of(blocks.bits)};
   }
-  [[nodiscard]] ValueSets sets(std::uint64_t anywhere) const { return {anywhere, highest_value()}; }
 
   // Throws unless the sections that these keys need are good.
   void check_all(const Inputs& inputs) const {
@@ -112,7 +111,9 @@ void MappedMaplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets,
 
 int MappedMaplet::value_bits() const noexcept { return value_bits_of(state_->blocks.bits); }
 int MappedMaplet::bits() const noexcept { return fingerprint_bits(state_->blocks.bits); }
-std::uint64_t MappedMaplet::max_value() const noexcept { return state_->highest_value(); }
+std::uint64_t MappedMaplet::max_value() const noexcept {
+  return highest_value_of(state_->blocks.bits);
+}
 std::uint64_t MappedMaplet::anywhere() const noexcept { return max_value(); }
 std::size_t MappedMaplet::max_copies() const noexcept { return most_copies(state_->blocks.bits); }
 std::uint64_t MappedMaplet::size() const noexcept { return state_->blocks.size; }
