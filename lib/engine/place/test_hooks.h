@@ -35,6 +35,8 @@ inline std::atomic<bool> lower_marks_early{false};
 inline std::atomic<bool> clear_guests_first{false};
 // Whether a partner is read in two parts, at different instants, and taken for what it was at one.
 inline std::atomic<bool> trust_partners{false};
+// Whether other writers do not wait while all values of a maplet are changed.
+inline std::atomic<bool> change_beside_writers{false};
 // Called, if set, where another thread coming in between is worth a test.
 inline std::atomic<void (*)(int point)> at_point{nullptr};
 
@@ -55,6 +57,7 @@ inline void reach(int point) {
 #define NESTLINE_LOWER_MARKS_EARLY ::nestline::test_hooks::lower_marks_early.load()
 #define NESTLINE_CLEAR_GUESTS_FIRST ::nestline::test_hooks::clear_guests_first.load()
 #define NESTLINE_TRUST_PARTNERS ::nestline::test_hooks::trust_partners.load()
+#define NESTLINE_CHANGE_BESIDE_WRITERS ::nestline::test_hooks::change_beside_writers.load()
 #define NESTLINE_EARLY_TICK ::nestline::test_hooks::early_tick
 
 #else
@@ -70,6 +73,7 @@ inline void reach(int point) {
 #define NESTLINE_LOWER_MARKS_EARLY false
 #define NESTLINE_CLEAR_GUESTS_FIRST false
 #define NESTLINE_TRUST_PARTNERS false
+#define NESTLINE_CHANGE_BESIDE_WRITERS false
 #define NESTLINE_EARLY_TICK \
   std::uint64_t { 0 }
 

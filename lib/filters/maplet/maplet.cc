@@ -76,14 +76,17 @@ bool change(State& state, std::int64_t added, Work&& work) {
 
 // Changes values in all blocks, of as many pairs as it returns, while other writers wait.
 std::uint64_t change_values(State& state, const ValueChange& change) {
+  const auto change_all = [&](const Blocks& table) {
+    const auto [changed, erased] = state.with_readers(
+        table.engine->maplet,
+        [&](const auto& maplet, Writers*) { return maplet.change_values(table.view, change); });
+    state.keys.add<BlockLocks>(-static_cast<std::int64_t>(erased));
+    full_fence();  // lookups of this thread come after
+    return changed;
+  };
+  if (NESTLINE_CHANGE_BESIDE_WRITERS) return state.read(change_all);
   const State::Pause pause(state);
-  const Blocks& table = pause.table();
-  const auto [changed, erased] = state.with_readers(
-      table.engine->maplet,
-      [&](const auto& maplet, Writers*) { return maplet.change_values(table.view, change); });
-  state.keys.add<BlockLocks>(-static_cast<std::int64_t>(erased));
-  full_fence();  // lookups of this thread come after
-  return changed;
+  return change_all(pause.table());
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Every kernel, on every target that this machine can run, against its definition in layout.h and
 // geometry.h, on random blocks and on edge cases: empty, full, all slots equal. Layouts of expiring
-// filters are here as well; what only they have is in
-// tests/filters/expiring/expiring_kernels_test.cc.
+// filters and of maplets of small values are here as well; what only they have is in
+// tests/filters/expiring/expiring_kernels_test.cc and tests/filters/maplet/maplet_kernels_test.cc.
 #include <gtest/gtest.h>
 #include <hwy/targets.h>
 
@@ -25,12 +25,13 @@ std::uint32_t random_fingerprint(std::mt19937_64& random) {
   return L::fingerprint_of(static_cast<std::uint32_t>(random()));
 }
 
-// Puts a fingerprint into a slot, in an expiring filter with any death.
+// Puts a fingerprint into a slot, with any value where there are values.
 template <class L>
 void set_slot(Block& block, std::uint32_t slot, std::uint32_t fingerprint,
               std::mt19937_64& random) {
-  if constexpr (L::kExpires) {
-    L::set(block, slot, fingerprint, static_cast<std::uint32_t>(random() & 15));
+  if constexpr (L::kHasValues) {
+    const std::uint64_t value = random() & ((std::uint64_t{1} << L::kValueBits) - 1);
+    L::set(block, slot, fingerprint, static_cast<typename L::Value>(value));
   } else {
     L::set(block, slot, fingerprint);
   }
@@ -110,8 +111,17 @@ TEST(Kernels, BestTargetIsTheExpectedOne) {
 template <class Layout>
 class KernelsTest : public testing::Test {};
 using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
-                               FilterLayout<16>, ExpiringLayout<8>, ExpiringLayout<12>>;
+                               FilterLayout<16>, ExpiringLayout<8>, ExpiringLayout<12>, Maplet8And4,
+                               Maplet12And4, Maplet8And8, Maplet12And8, Maplet16And16>;
 TYPED_TEST_SUITE(KernelsTest, Layouts);
+
+// Of kernels that maplets do not have.
+template <class Layout>
+class LocateKernelsTest : public testing::Test {};
+using LocatedLayouts =
+    testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,
+                   FilterLayout<16>, ExpiringLayout<8>, ExpiringLayout<12>>;
+TYPED_TEST_SUITE(LocateKernelsTest, LocatedLayouts);
 
 // Of kernels that expiring filters do not have.
 template <class Layout>
@@ -377,7 +387,7 @@ TYPED_TEST(FilterKernelsTest, FullFiltersHaveTheSameBytesOnEveryTarget) {
 
 // Locating and finding, at many numbers of keys, for filters of one block, few, many, and more than
 // 2^32 (located only), before and after growth.
-TYPED_TEST(KernelsTest, LocateBatch) {
+TYPED_TEST(LocateKernelsTest, LocateBatch) {
   using L = TypeParam;
   for_each_engine<L>([](const Engine& engine) {
     std::mt19937_64 random(3);

@@ -346,7 +346,9 @@ TEST(Hostile, CapacitiesThatNoFilterHas) {
                           std::uint64_t most) {
     return check_fields({{bits, geometry, 0, capacity, most}}, kind_of(bits));
   };
-  for (const int bits : {8, 9, 10, 12, 16, kMapletBits}) {
+  std::vector<int> layouts(kFilterWidths.begin(), kFilterWidths.end());
+  layouts.insert(layouts.end(), MapletLayouts::kNumbers.begin(), MapletLayouts::kNumbers.end());
+  for (const int bits : layouts) {
     for (const std::uint64_t bases : {64u, 100u, 5000u}) {
       const Geometry geometry{bases, 0};
       const std::uint64_t least = bases * slots_of(bits) / 2;
@@ -364,6 +366,7 @@ TEST(Hostile, CapacitiesThatNoFilterHas) {
   }
   std::mt19937_64 random(1);
   const auto below = [&](std::uint64_t end) { return random() % end; };
+  constexpr std::array value_bits = {4, 8, 16, 40};
   for (int i = 0; i < 1'000; ++i) {
     const std::uint64_t capacity = 1 + below(std::uint64_t{1} << below(20));
     const std::uint64_t most = capacity << below(13);
@@ -374,7 +377,11 @@ TEST(Hostile, CapacitiesThatNoFilterHas) {
     options.load = 0.5 + static_cast<double>(below(46)) / 100;
     std::optional<Size> size;
     try {
-      size = is_maplet ? decide_maplet_size(capacity, most) : decide_size(options);
+      size = is_maplet ? decide_maplet_size({.capacity = capacity,
+                                             .max_capacity = most,
+                                             .value_bits = value_bits[below(value_bits.size())],
+                                             .fpr = options.fpr})
+                       : decide_size(options);
     } catch (const std::invalid_argument&) {
       continue;  // there is no such filter
     }

@@ -6,7 +6,9 @@
 #ifndef NESTLINE_TESTS_FILTERS_FILE_GOLDEN_H_
 #define NESTLINE_TESTS_FILTERS_FILE_GOLDEN_H_
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <ostream>
 #include <string>
@@ -14,6 +16,7 @@
 #include "nestline/expiring_filter.h"
 #include "nestline/filter.h"
 #include "nestline/io.h"
+#include "nestline/maplet.h"
 #include "tests/filters/file/format_tools.h"
 
 namespace nestline::golden {
@@ -97,6 +100,37 @@ inline ExpiringFilter build(const ExpiringGolden& golden) {
   return filter;
 }
 
+// A maplet of 12 + 8 bits that has grown, with pairs away and some keys with several values.
+struct MapletGolden {
+  const char* name;
+  format_tools::Fields fields;
+  std::uint64_t integers;  // keys of each kind that are inserted, each third one twice
+  std::uint64_t strings;
+  std::uint64_t hashes;
+};
+inline void PrintTo(const MapletGolden& golden, std::ostream* out) { *out << golden.name; }
+
+inline constexpr std::array<MapletGolden, 1> kMapletGoldens = {{
+    {"m268_grown", {268, 17, 1, 0x0123456789abcdef, 0, 760, 0}, 300, 180, 90},
+}};
+
+// The values of key number i of a kind.
+inline std::uint64_t golden_value(std::uint64_t i) { return i * 37 & 0xff; }
+
+inline Maplet build(const MapletGolden& golden) {
+  Maplet maplet = Maplet::load(format_tools::make_empty_file(golden.fields));
+  const auto insert = [&](std::uint64_t count, auto key) {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      (void)maplet.insert(key(i), golden_value(i));
+      if (i % 3 == 0) (void)maplet.insert(key(i), golden_value(i + 1));
+    }
+  };
+  insert(golden.integers, [](std::uint64_t i) { return i; });
+  insert(golden.strings, string);
+  insert(golden.hashes, hash);
+  return maplet;
+}
+
 // Three lines, for integers, strings and hashes: a hexadecimal digit for four keys, the first key
 // being its lowest bit. F: any kind of filter.
 template <typename F>
@@ -123,6 +157,31 @@ std::string expiring_answers(const F& filter) {
   std::string text = answers(filter);
   for (std::uint64_t i = 0; i < kAsked; ++i) text += "0123456789abcdef"[filter.remaining_ticks(i)];
   return text + '\n';
+}
+
+// Of maplets three lines of other kind: for each key its candidates, the lowest first, as
+// hexadecimal numbers, and a semicolon. F: Maplet or MappedMaplet.
+template <typename F>
+std::string maplet_answers(const F& maplet) {
+  std::string text;
+  const auto add_line = [&](auto key) {
+    for (std::uint64_t i = 0; i < kAsked; ++i) {
+      std::array<std::uint64_t, Maplet::kMaxCandidates> values;
+      const std::size_t count = maplet.find(key(i), values);
+      std::sort(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+      for (std::size_t v = 0; v < count; ++v) {
+        if (v != 0) text += ' ';
+        text += "0123456789abcdef"[values[v] / 16];
+        text += "0123456789abcdef"[values[v] % 16];
+      }
+      text += ';';
+    }
+    text += '\n';
+  };
+  add_line([](std::uint64_t i) { return i; });
+  add_line(string);
+  add_line(hash);
+  return text;
 }
 
 }  // namespace nestline::golden

@@ -1,5 +1,5 @@
-// Fuzz target: for any bytes, from_bytes throws a FormatError or makes a filter that works. The
-// filter gives the same bytes back, and takes lookups and changes.
+// Fuzz target: for any bytes, from_bytes throws a FormatError or makes a filter that works, and
+// Maplet::load a maplet. It gives the same bytes back, and takes lookups and changes.
 //
 // The input is used in three ways, since a fuzzer cannot find checksums by itself:
 //   - the input as it is
@@ -7,6 +7,7 @@
 //   - an input without the magic is a short form of a file: a byte that says what is repaired,
 //     bytes 8 to 79 of the header, blocks
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,12 +16,14 @@
 
 #include "nestline/filter.h"
 #include "nestline/io.h"
+#include "nestline/maplet.h"
 #include "tests/filters/file/format_tools.h"
 
 namespace {
 
 using namespace nestline::format_tools;
 using nestline::Filter;
+using nestline::Maplet;
 
 void check(bool good) {
   if (!good) std::abort();
@@ -54,20 +57,82 @@ void use(Filter& filter) {
   check(filter.size() == 0 && !filter.may_contain("key"));
 }
 
+Bytes bytes_of(const Maplet& maplet) {
+  Bytes bytes;
+  save(maplet, [&](std::span<const std::byte> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  });
+  return bytes;
+}
+
+void use(Maplet& maplet) {
+  std::vector<std::uint64_t> keys(200);
+  for (std::uint64_t& key : keys) key = static_cast<std::uint64_t>(&key - keys.data());
+  std::vector<std::uint32_t> first;
+  std::vector<std::uint64_t> values;
+  std::vector<std::uint64_t> sets(keys.size());
+  maplet.find(keys, first, values);
+  maplet.find_sets(keys, sets);
+  std::array<std::uint64_t, Maplet::kMaxCandidates> alone;
+  for (const std::uint64_t key : keys) {
+    const std::size_t count = maplet.find(key, alone);
+    check(std::equal(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(count),
+                     values.begin() + first[key], values.begin() + first[key + 1]));
+    check(maplet.find_set(key) == sets[key] && (sets[key] != 0) == (count != 0));
+  }
+  check(maplet.expected_false_candidates() >= 0);
+
+  std::uint64_t size = maplet.size();
+  std::uint64_t visited = 0;
+  maplet.for_each([&](std::uint64_t value) { visited += value <= maplet.max_value(); });
+  check(visited == size);
+  for (const std::uint64_t key : keys) {
+    const bool stored = bool{maplet.insert(key, key % 3)};
+    size += stored;
+    check(!stored || (maplet.find_set(key) >> key % 3 & 1) != 0);
+  }
+  check(maplet.size() == size);
+  const std::array<std::uint64_t, 3> table = {1, 1, Maplet::kErased};
+  maplet.rename(table);
+  check(maplet.erase_value(2) == 0);
+  size = maplet.size();
+  for (const std::uint64_t key : keys) size -= maplet.erase(key, 1);
+  check(maplet.size() == size);
+  const Bytes bytes = bytes_of(maplet);
+  check(bytes_of(Maplet::load(bytes)) == bytes);
+  size -= maplet.erase_value(1);
+  check(maplet.size() == size && maplet.erase_value(1) == 0);
+}
+
 void try_bytes(const Bytes& bytes) {
+  const auto is_sound = [&](const nestline::FormatError& error) {
+    return error.offset <= bytes.size() && !error.cause.empty();
+  };
   try {
     Filter filter = nestline::Filter::load(bytes);
     check(nestline::to_bytes(filter) == bytes);
     use(filter);
   } catch (const nestline::FormatError& error) {
-    check(error.offset <= bytes.size() && !error.cause.empty());
+    check(is_sound(error));
+  }
+  try {
+    Maplet maplet = Maplet::load(bytes);
+    check(bytes_of(maplet) == bytes);
+    use(maplet);
+  } catch (const nestline::FormatError& error) {
+    check(is_sound(error));
   }
 }
 
-// Keys in the blocks, for widths that there are.
+// Keys or pairs in the blocks, for widths that there are.
 std::uint64_t count_keys(std::uint32_t bits, std::span<const std::byte> blocks) {
-  const std::size_t step = bits == 16 ? 2 : 1;
-  const std::size_t end = bits == 12 ? 40 : 60;
+  const bool halfwords = bits == 16 || bits == 20 || (bits > 64 && bits != 136);
+  const std::size_t step = halfwords ? 2 : 1;
+  const std::size_t end = bits == 12 || bits == 136 ? 40
+                          : bits == 20              ? 16
+                          : bits == 268             ? 48
+                          : bits == 528             ? 30
+                                                    : 60;
   std::uint64_t keys = 0;
   for (std::size_t block = 0; block < blocks.size(); block += kBlock) {
     for (std::size_t at = block; at < block + end; at += step) {

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "nestline/io.h"
+#include "nestline/maplet.h"
 #include "tests/filters/file/format_tools.h"
 #include "tests/filters/file/golden.h"
 
@@ -35,6 +36,16 @@ void write(const fs::path& path, const Bytes& bytes, bool replace) {
   write(path, std::span(reinterpret_cast<const char*>(bytes.data()), bytes.size()), replace);
 }
 
+// Of an expiring filter or a maplet.
+template <class Saved>
+Bytes bytes_of(const Saved& one) {
+  Bytes bytes;
+  save(one, [&](std::span<const std::byte> part) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+  });
+  return bytes;
+}
+
 void make_golden(const fs::path& folder) {
   for (const auto& golden : nestline::golden::kGoldens) {
     const nestline::Filter filter = nestline::golden::build(golden);
@@ -44,12 +55,14 @@ void make_golden(const fs::path& folder) {
   }
   for (const auto& golden : nestline::golden::kExpiringGoldens) {
     const nestline::ExpiringFilter filter = nestline::golden::build(golden);
-    Bytes bytes;
-    save(filter, [&](std::span<const std::byte> part) {
-      bytes.insert(bytes.end(), part.begin(), part.end());
-    });
-    write(folder / (std::string(golden.name) + ".nest"), bytes, false);
+    write(folder / (std::string(golden.name) + ".nest"), bytes_of(filter), false);
     const std::string answers = nestline::golden::expiring_answers(filter);
+    write(folder / (std::string(golden.name) + ".answers"), answers, false);
+  }
+  for (const auto& golden : nestline::golden::kMapletGoldens) {
+    const nestline::Maplet maplet = nestline::golden::build(golden);
+    write(folder / (std::string(golden.name) + ".nest"), bytes_of(maplet), false);
+    const std::string answers = nestline::golden::maplet_answers(maplet);
     write(folder / (std::string(golden.name) + ".answers"), answers, false);
   }
 }
@@ -78,6 +91,16 @@ void make_from_bytes(const fs::path& folder) {
       const std::string name = std::to_string(bits) + (growth == 0 ? "" : "_grown");
       write_compact(name, std::byte{0x0f}, file);
       if (bits == 12 && growth == 0) write(folder / ("whole_" + name), file, true);
+    }
+  }
+  // Maplets of every layout, by the numbers of files.
+  for (const std::uint32_t layout : {20u, 136u, 140u, 264u, 268u, 528u}) {
+    for (const std::uint32_t growth : {0u, 1u}) {
+      nestline::Maplet maplet =
+          nestline::Maplet::load(make_empty_file({layout, 2, growth, 3, 0, 16, 0}));
+      for (std::uint64_t key = 0; key < 50; ++key) (void)maplet.insert(key / 2, key % 16);
+      write_compact("maplet_" + std::to_string(layout) + (growth == 0 ? "" : "_grown"),
+                    std::byte{0x0f}, bytes_of(maplet));
     }
   }
 }
