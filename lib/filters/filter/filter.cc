@@ -130,8 +130,8 @@ double expected_fpr(const Blocks& state, std::uint64_t keys) {
         sample == geometry.blocks()
             ? i
             : multiply_high(mix_integer(i, state.view.secrets), geometry.blocks());
-    second_probes +=
-        covered_part(state.bits, geometry, block, state.view.blocks[block].overflow_mark());
+    second_probes += covered_part(fingerprint_bits(state.bits), geometry, block,
+                                  state.view.blocks[block].overflow_mark());
   }
   // One key in base_blocks has no other block.
   second_probes *=

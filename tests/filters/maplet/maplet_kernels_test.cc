@@ -278,9 +278,9 @@ TYPED_TEST(MapletKernelsTest, FindsTheValuesThatAreThere) {
         ASSERT_EQ(policy.count(filled.view(), home_of<L>(filled.kGeometry, hash), nullptr),
                   wanted.size());
       }
-      std::uint64_t set = 7;
-      ASSERT_TRUE(engine.maplet_lookups.find_set(filled.view(), hash, filled.kSets, set));
-      ASSERT_EQ(set, filled.set(hash));
+      const auto found_set = engine.maplet_lookups.find_set(filled.view(), hash, filled.kSets);
+      ASSERT_TRUE(found_set.done);
+      ASSERT_EQ(found_set.set, filled.set(hash));
       const Place home = home_of<L>(filled.kGeometry, hash);
       away += engine.block.copies(filled.blocks[home.block], home) == 0 && count != 0;
       several += count > 1;
@@ -388,8 +388,7 @@ TYPED_TEST(MapletKernelsTest, ALockedBlockIsBusy) {
         }
         ASSERT_EQ(kernels.find(filled.view(), keys[i], values.data()) == MapletLookups::kBusy,
                   busy);
-        std::uint64_t set = 0;
-        ASSERT_EQ(kernels.find_set(filled.view(), keys[i], filled.kSets, set), !busy);
+        ASSERT_EQ(kernels.find_set(filled.view(), keys[i], filled.kSets).done, !busy);
       }
       for (std::size_t i = 0; i < kCount; ++i) {
         ASSERT_EQ(lists.counts[i] == 99, group_busy[i / 64]);
@@ -452,7 +451,7 @@ TYPED_TEST(MapletKernelsTest, RunsInsertAsSinglesDo) {
           const auto copy = wanted;
           const Result next =
               policy.insert(wanted_view, inputs.hash(end.taken, view.secrets), values[end.taken]);
-          ASSERT_EQ(next, end.full ? Outcome::full : Outcome::too_many_copies);
+          ASSERT_TRUE(next == Outcome::full || (!end.full && next == Outcome::too_many_copies));
           for (std::size_t b = 0; b < blocks.size(); ++b) ASSERT_EQ(wanted[b].bytes, copy[b].bytes);
         }
         due += end.due;
