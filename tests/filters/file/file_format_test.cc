@@ -17,6 +17,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "lib/filters/filter/sizing.h"
 #include "nestline/io.h"

@@ -281,6 +281,16 @@ TEST_P(MapletModelTest, IsBuiltOfItsPairs) {
     expect_error<std::length_error>(
         [&] { (void)Maplet::build(options_of(layout(), 1500), keys, values); },
         "a pair finds no room");
+    // With outcomes the others are kept.
+    std::vector<Outcome> outcomes(keys.size());
+    const Maplet crowded = Maplet::build(options_of(layout(), 1500), keys, values, outcomes);
+    EXPECT_EQ(crowded.size(), static_cast<std::uint64_t>(
+                                  std::count(outcomes.begin(), outcomes.end(), Outcome::stored)));
+    EXPECT_LT(crowded.size(), keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (outcomes[i] != Outcome::stored) continue;
+      ASSERT_NE(crowded.find_set(keys[i]) >> 1 & 1, 0u);
+    }
   }
 }
 
