@@ -151,9 +151,11 @@ TEST_P(MapletFileTest, AMappedMapletRefusesADamagedSectionOnly) {
   write_bytes(folder_ / "damaged", bytes);
   const auto mapped = MappedMaplet::open(folder_ / "damaged");
   std::array<std::uint64_t, Maplet::kMaxCandidates> values;
+  std::size_t asked = 0;
   std::size_t refused = 0;
   std::size_t answered = 0;
   for (const auto& [key, value] : pairs_) {
+    if (++asked % 16 != 0) continue;
     try {
       const std::size_t count = mapped.find(key, values);
       Pairs::expect_among(pairs_.values(key), std::span(values).first(count));
@@ -163,8 +165,8 @@ TEST_P(MapletFileTest, AMappedMapletRefusesADamagedSectionOnly) {
       ++refused;
     }
   }
-  EXPECT_GT(refused, pairs_.size() / 5);
-  EXPECT_GT(answered, pairs_.size() / 5);
+  EXPECT_GT(refused, asked / 16 / 5);
+  EXPECT_GT(answered, asked / 16 / 5);
   std::vector<std::uint32_t> first;
   std::vector<std::uint64_t> all;
   EXPECT_THROW((void)mapped.find(sequence(0, pairs), first, all), FormatError);
