@@ -30,7 +30,9 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE { namespace
 
 // Calls take(value) for each copy of the key in this block.
 template <class L, class Take>
-HWY_INLINE void take_values(const Block& block, const Place& place, const Take& take) {
+HWY_INLINE void take_values(const Block& shared, const Place& place, const Take& take) {
+  BlockCopy copy;
+  const Block& block = readable_block(shared, copy);
   std::uint64_t slots = match_among<L>(block, place.fingerprint, place.bucket);
   for (; HWY_UNLIKELY(slots != 0); slots &= slots - 1) take(L::value(block, first_slot(slots)));
 }

@@ -425,7 +425,9 @@ TYPED_TEST(MapletKernelsTest, RunsInsertAsSinglesDo) {
         }
         const Inputs inputs = {keys.data(), keys.size(),
                                integers ? InputKind::integers : InputKind::hashes};
-        const RunLimits limits = {round % 3 == 0 ? random() % 100 * (round % 2) : ~std::uint64_t{0},
+        const RunLimits limits = {round % 3 == 0
+                                      ? random() % 100 * static_cast<std::uint64_t>(round % 2)
+                                      : ~std::uint64_t{0},
                                   round % 5 == 0};
         std::vector<Outcome> outcomes(keys.size() + 7);
         Record record(outcomes, outcomes.size());

@@ -277,7 +277,7 @@ TEST_P(MapletModelTest, IsBuiltOfItsPairs) {
     values.back() = 1;
     keys.resize(3 * built.slots(), 1);
     for (std::uint64_t& key : keys) key = random_();
-    values.resize(keys.size(), 1);
+    values.assign(keys.size(), 1);
     expect_error<std::length_error>(
         [&] { (void)Maplet::build(options_of(layout(), 1500), keys, values); },
         "a pair finds no room");
