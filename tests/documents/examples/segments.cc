@@ -49,7 +49,7 @@ int main() {
   report();
 
   // Runs 0 to 3 become run 8: what a newer one of them has goes, and all that is left moves.
-  for (const std::uint64_t run : {3, 2, 1, 0}) {
+  for (const std::uint64_t run : std::array<std::uint64_t, 4>{3, 2, 1, 0}) {
     for (const std::string& key : runs[run]) {
       if (!runs[8].insert(key).second) index.erase(key, run);
     }
