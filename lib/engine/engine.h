@@ -186,6 +186,10 @@ struct ValueChange {
   static constexpr std::uint64_t kErased = ~std::uint64_t{0};
   std::uint64_t first;
   std::span<const std::uint64_t> to;
+  [[nodiscard]] NESTLINE_INLINE std::uint64_t of(std::uint64_t value) const {
+    const std::uint64_t number = value - first;
+    return number < to.size() ? to[number] : value;
+  }
 };
 
 // Lookups of maplets give values.

@@ -11,6 +11,7 @@
 
 #include "lib/engine/kernels/maplet-inl.h"
 #include "lib/engine/kernels/split-inl.h"
+#include "lib/engine/kernels/values-inl.h"
 #include "lib/engine/operations-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -35,19 +35,20 @@ struct alignas(64) Group {
   std::uint32_t high[kGroup];  // of bytes and nibbles: the high nibble, 8 times
   std::uint8_t low_byte[kGroup];  // of the fingerprint
   [[nodiscard]] std::uint32_t fingerprint(std::size_t i) const { return pair[i] & 0xffff; }
-  [[nodiscard]] std::uint32_t bucket_offset(std::size_t i) const { return pair[i] >> 16; }
   [[nodiscard]] std::uint64_t number(const BlocksView& view, std::size_t i) const {
     return (address[i] - reinterpret_cast<std::uintptr_t>(view.blocks)) / kBlockBytes;
   }
-  [[nodiscard]] Place place(const BlocksView& view, std::size_t i) const {
-    return {number(view, i), bucket[i], fingerprint(i), bucket_offset(i)};
-  }
 };
 
-// Those of wide values have no bucket offset, but more bits.
+// The parts of a pair. Where all slots are in every bucket there is no bucket offset, but there are
+// more bits of the fingerprint.
 template <class L>
 HWY_INLINE std::uint32_t fingerprint_of_pair(std::uint32_t pair) {
   return L::kForm == Form::maplet ? pair : pair & 0xffff;
+}
+template <class L>
+HWY_INLINE std::uint32_t bucket_offset_of_pair(std::uint32_t pair) {
+  return L::kForm == Form::maplet ? 0 : pair >> 16;
 }
 
 HWY_INLINE std::uint64_t address_of(const BlocksView& view, std::uint64_t block) {
@@ -351,20 +352,23 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
 template <class L>
 HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        InputKind input, Group& group) {
-  if (HWY_UNLIKELY(view.geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
+  if (L::kForm == Form::maplet ||
+      HWY_UNLIKELY(view.geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
     locate_each<L>(view, keys, count, input, group);
     return;
   }
-  alignas(64) std::uint64_t padded[kGroup];
-  if (count < kGroup) {
-    std::copy_n(keys, count, padded);
-    std::fill(padded + count, padded + kGroup, 0);
-    keys = padded;
-  }
-  if (input == InputKind::integers) {
-    locate_all<L, InputKind::integers>(view, keys, count, group);
-  } else {
-    locate_all<L, InputKind::hashes>(view, keys, count, group);
+  if constexpr (L::kForm != Form::maplet) {
+    alignas(64) std::uint64_t padded[kGroup];
+    if (count < kGroup) {
+      std::copy_n(keys, count, padded);
+      std::fill(padded + count, padded + kGroup, 0);
+      keys = padded;
+    }
+    if (input == InputKind::integers) {
+      locate_all<L, InputKind::integers>(view, keys, count, group);
+    } else {
+      locate_all<L, InputKind::hashes>(view, keys, count, group);
+    }
   }
 }
 
@@ -372,12 +376,14 @@ HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::s
 
 // alternate_of for homes at these addresses and pairs as a group has them, to addresses. The arrays
 // are aligned, and have room for whole vectors.
+template <class L>
 HWY_INLINE void locate_alternates(const BlocksView& view, const std::uint64_t* home,
                                   const std::uint32_t* pairs, std::size_t count,
                                   std::uint64_t* alternate) {
   const Geometry& geometry = view.geometry;
 #if !NESTLINE_ONE_LANE
-  if (HWY_LIKELY(geometry.base_blocks <= std::numeric_limits<std::uint32_t>::max())) {
+  if (L::kForm != Form::maplet &&
+      HWY_LIKELY(geometry.base_blocks <= std::numeric_limits<std::uint32_t>::max())) {
     const D64 d;
     const hn::RebindToSigned<D64> signed_d;
     const hn::Rebind<std::uint32_t, D64> d_pair;
@@ -406,7 +412,8 @@ HWY_INLINE void locate_alternates(const BlocksView& view, const std::uint64_t* h
 #endif
   for (std::size_t n = 0; n < count; ++n) {
     const std::uint64_t block = (home[n] - address_of(view, 0)) / kBlockBytes;
-    const Place place = {block, 0, pairs[n] & 0xffff, pairs[n] >> 16};
+    const Place place = {block, 0, fingerprint_of_pair<L>(pairs[n]),
+                         bucket_offset_of_pair<L>(pairs[n])};
     alternate[n] = address_of(view, alternate_of(geometry, place));
   }
 }

@@ -213,43 +213,81 @@ HWY_INLINE std::uint64_t unsteady_homes(const ProbeGroup& group, std::size_t cou
   return unsteady;
 }
 
-// A batch of lookups on its way. kBeside: beside writers.
-template <class L, bool kBeside>
-class Lookups {
+// The first stages of a batch. kBeside: beside writers. Stage: a ProbeGroup, with what the stages
+// after them keep of its group.
+template <class L, bool kBeside, class Stage>
+class HomeStages {
  public:
-  // Bit i of the bitmaps is key i's. `undecided` only beside writers.
-  HWY_INLINE Lookups(const BlocksView& view, const Inputs& inputs, std::uint64_t* hits,
-                     std::uint64_t* undecided)
-      : view_(view),
-        keys_(inputs.keys),
-        count_(inputs.count),
-        input_(inputs.kind),
-        hits_(hits),
-        undecided_(undecided) {}
+  HWY_INLINE HomeStages(const BlocksView& view, const Inputs& inputs)
+      : view_(view), keys_(inputs.keys), count_(inputs.count), input_(inputs.kind) {}
 
-  // True if any key is undecided.
-  HWY_INLINE bool run() {
-    const std::size_t groups = (count_ + kGroup - 1) / kGroup;
+ protected:
+  static constexpr std::size_t kAhead = 2;  // groups between locating and probing
+  static constexpr std::size_t kRing = 4;   // those, the probed group and the one to resolve
+
+  HWY_INLINE std::size_t groups() const { return (count_ + kGroup - 1) / kGroup; }
+  HWY_INLINE std::size_t size_of(std::size_t g) const {
+    return g * kGroup < count_ ? std::min(kGroup, count_ - g * kGroup) : 0;
+  }
+  // Of the first groups; probe() goes on with it.
+  HWY_INLINE void begin_to_locate() {
     for (std::size_t g = 0; g < kAhead; ++g) {
       locate_group(g);
       prefetch_homes(ring_[g], size_of(g));
     }
+  }
+  HWY_INLINE void probe(std::size_t g) {
+    Stage& group = ring_[g % kRing];
+    const Group& ahead = ring_[(g + kAhead) % kRing];
+    const std::size_t ahead_size = size_of(g + kAhead);
+    locate_group(g + kAhead);
+    if (ahead_size != kGroup) {
+      // The end of the batch: nothing, or less than a group, is left to prefetch.
+      prefetch_homes(ahead, ahead_size);
+      probe_homes<L, kBeside, Reach::none>(view_, group, size_of(g), nullptr);
+    } else if (reach_ == Reach::far) {
+      probe_homes<L, kBeside, Reach::far>(view_, group, kGroup, ahead.address);
+    } else if (reach_ == Reach::near) {
+      probe_homes<L, kBeside, Reach::near>(view_, group, kGroup, ahead.address);
+    } else {
+      probe_homes<L, kBeside, Reach::none>(view_, group, kGroup, nullptr);
+    }
+  }
+  HWY_INLINE Stage& group(std::size_t g) { return ring_[g % kRing]; }
+
+  const BlocksView& view_;
+
+ private:
+  HWY_INLINE void locate_group(std::size_t g) {
+    const std::size_t size = size_of(g);
+    if (size != 0) locate<L>(view_, keys_ + g * kGroup, size, input_, ring_[g % kRing]);
+  }
+
+  const Reach reach_ = reach_of(view_.geometry.blocks());
+  const std::uint64_t* keys_;
+  std::size_t count_;
+  InputKind input_;
+  Stage ring_[kRing];
+};
+
+// A batch of lookups on its way.
+template <class L, bool kBeside>
+class Lookups : HomeStages<L, kBeside, ProbeGroup> {
+  using Homes = HomeStages<L, kBeside, ProbeGroup>;
+  using Homes::view_;
+
+ public:
+  // Bit i of the bitmaps is key i's. `undecided` only beside writers.
+  HWY_INLINE Lookups(const BlocksView& view, const Inputs& inputs, std::uint64_t* hits,
+                     std::uint64_t* undecided)
+      : Homes(view, inputs), hits_(hits), undecided_(undecided) {}
+
+  // True if any key is undecided.
+  HWY_INLINE bool run() {
+    const std::size_t groups = Homes::groups();
+    Homes::begin_to_locate();
     for (std::size_t g = 0; g < groups; ++g) {
-      ProbeGroup& group = ring_[g % kRing];
-      const Group& ahead = ring_[(g + kAhead) % kRing];
-      const std::size_t ahead_size = size_of(g + kAhead);
-      locate_group(g + kAhead);
-      if (ahead_size != kGroup) {
-        // The end of the batch: nothing, or less than a group, is left to prefetch.
-        prefetch_homes(ahead, ahead_size);
-        probe_homes<L, kBeside, Reach::none>(view_, group, size_of(g), nullptr);
-      } else if (reach_ == Reach::far) {
-        probe_homes<L, kBeside, Reach::far>(view_, group, kGroup, ahead.address);
-      } else if (reach_ == Reach::near) {
-        probe_homes<L, kBeside, Reach::near>(view_, group, kGroup, ahead.address);
-      } else {
-        probe_homes<L, kBeside, Reach::none>(view_, group, kGroup, nullptr);
-      }
+      Homes::probe(g);
       if (g > 0) resolve(g - 1);
     }
     if (groups > 0) resolve(groups - 1);
@@ -260,20 +298,9 @@ class Lookups {
   }
 
  private:
-  static constexpr std::size_t kAhead = 2;  // groups between locating and probing
-  static constexpr std::size_t kRing = 4;   // those, the probed group and the one to resolve
-
-  HWY_INLINE std::size_t size_of(std::size_t g) const {
-    return g * kGroup < count_ ? std::min(kGroup, count_ - g * kGroup) : 0;
-  }
-  HWY_INLINE void locate_group(std::size_t g) {
-    const std::size_t size = size_of(g);
-    if (size != 0) locate<L>(view_, keys_ + g * kGroup, size, input_, ring_[g % kRing]);
-  }
-
   HWY_INLINE void resolve(std::size_t g) {
-    const ProbeGroup& group = ring_[g % kRing];
-    const std::size_t size = size_of(g);
+    const ProbeGroup& group = Homes::group(g);
+    const std::size_t size = Homes::size_of(g);
     const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - size);
     std::uint64_t hits = found_homes<L>(group) & all;
     std::uint64_t decided = hits;
@@ -297,7 +324,7 @@ class Lookups {
   }
 
   HWY_INLINE void fetch_alternates(WaitingList& list) {
-    locate_alternates(view_, list.home, list.pair, list.count, list.alternate);
+    locate_alternates<L>(view_, list.home, list.pair, list.count, list.alternate);
     for (std::size_t n = 0; n < list.count; ++n) prefetch_at(list.alternate[n]);
   }
   // The second probe of the keys on a list, which is empty then.
@@ -328,17 +355,11 @@ class Lookups {
     }
     list.count = 0;
   }
-  const BlocksView& view_;
-  const Reach reach_ = reach_of(view_.geometry.blocks());
-  const std::uint64_t* keys_;
-  std::size_t count_;
-  InputKind input_;
   std::uint64_t* hits_;
   std::uint64_t* undecided_;
   std::uint64_t any_undecided_ = 0;
   std::size_t at_ = 0;  // the list that is filling
   WaitingList lists_[2];
-  ProbeGroup ring_[kRing];
 };
 
 template <class L>
@@ -355,14 +376,11 @@ bool contains_batch_concurrent(const BlocksView& view, const Inputs& inputs, std
 template <class L>
 HWY_NOINLINE void locate_places(const BlocksView& view, const Inputs& inputs,
                                 Place* places) noexcept {
-  if constexpr (L::kForm == Form::maplet) {
-    for (std::size_t i = 0; i < inputs.count; ++i) {
-      places[i] = home_of<L>(view.geometry, inputs.hash(i, view.secrets));
-    }
-  } else {
-    Group group;
-    locate<L>(view, inputs.keys, inputs.count, inputs.kind, group);
-    for (std::size_t i = 0; i < inputs.count; ++i) places[i] = group.place(view, i);
+  Group group;
+  locate<L>(view, inputs.keys, inputs.count, inputs.kind, group);
+  for (std::size_t i = 0; i < inputs.count; ++i) {
+    places[i] = {group.number(view, i), group.bucket[i], fingerprint_of_pair<L>(group.pair[i]),
+                 bucket_offset_of_pair<L>(group.pair[i])};
   }
 }
 

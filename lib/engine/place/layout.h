@@ -331,6 +331,19 @@ struct FilterLayout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
   }
 };
 
+// Nibbles from this byte on, in the order of the slots: an even slot's in the low half of a byte.
+template <std::size_t kByte>
+struct NibblesInOrder {
+  static std::uint32_t nibble(const Block& block, std::uint32_t slot) {
+    return std::uint32_t{block.bytes[kByte + slot / 2]} >> slot % 2 * 4 & 15;
+  }
+  static void set_nibble(Block& block, std::uint32_t slot, std::uint32_t nibble) {
+    std::uint8_t& two = block.bytes[kByte + slot / 2];
+    const std::uint32_t shift = slot % 2 * 4;
+    store_shared(two, static_cast<std::uint8_t>((two & (0xf0u >> shift)) | nibble << shift));
+  }
+};
+
 struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   static constexpr Form kForm = Form::maplet;
   using Value = std::uint64_t;
@@ -338,15 +351,14 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   static constexpr int kValueBits = 40;
   static constexpr std::uint64_t kValueMask = (std::uint64_t{1} << kValueBits) - 1;
   static constexpr std::size_t kValueByte = 16;
-  static constexpr std::size_t kNibbleByte = 56;
+  using High = NibblesInOrder<56>;
   static constexpr std::uint32_t bucket_offset_of(std::uint32_t) { return 0; }
   static constexpr std::uint32_t bucket_offset_at(std::uint32_t, std::uint32_t) { return 0; }
   static constexpr std::uint64_t bucket(std::uint32_t, std::uint32_t) { return kAllSlots; }
   static constexpr bool kIsComputed = false;
 
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
-    const std::uint32_t nibbles = block.bytes[kNibbleByte + slot / 2];
-    return (nibbles >> (slot % 2 * 4) & 15) << 16 | FilterLayout<16>::get(block, slot);
+    return High::nibble(block, slot) << 16 | FilterLayout<16>::get(block, slot);
   }
   static Value value(const Block& block, std::uint32_t slot) {
     // Eight bytes from the value's first on are all inside the block.
@@ -354,10 +366,7 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value value = 0) {
     set_value(block, slot, value);
-    std::uint8_t& nibbles = block.bytes[kNibbleByte + slot / 2];
-    const std::uint32_t shift = slot % 2 * 4;
-    store_shared(nibbles, static_cast<std::uint8_t>((nibbles & (0xf0u >> shift)) |
-                                                    fingerprint >> 16 << shift));
+    High::set_nibble(block, slot, fingerprint >> 16);
     FilterLayout<16>::set_halfword(block, slot, fingerprint & 0xffff);
   }
   // Stores the one or two aligned words that contain the value: only a block's holder stores to it.
@@ -417,8 +426,7 @@ struct HalfwordsAndValues : LayoutShape<Buckets, 255u << (Buckets::kBits - 8)> {
   static Value value(const Block& block, std::uint32_t slot) {
     const std::uint32_t here = FilterLayout<16>::get(block, slot) >> kWidth;
     if constexpr (kMoreBits == 4) {
-      const std::uint32_t nibbles = block.bytes[kMoreByte + slot / 2];
-      return (nibbles >> (slot % 2 * 4) & 15) << (16 - kWidth) | here;
+      return NibblesInOrder<kMoreByte>::nibble(block, slot) << (16 - kWidth) | here;
     } else if constexpr (kMoreBits == 16) {
       return FilterLayout<16>::get(block, Base::kSlots + slot);
     } else {
@@ -431,10 +439,7 @@ struct HalfwordsAndValues : LayoutShape<Buckets, 255u << (Buckets::kBits - 8)> {
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value value = 0) {
     const auto bits = static_cast<std::uint32_t>(value);
     if constexpr (kMoreBits == 4) {
-      std::uint8_t& nibbles = block.bytes[kMoreByte + slot / 2];
-      const std::uint32_t shift = slot % 2 * 4;
-      store_shared(nibbles, static_cast<std::uint8_t>((nibbles & (0xf0u >> shift)) |
-                                                      (bits >> (16 - kWidth) & 15) << shift));
+      NibblesInOrder<kMoreByte>::set_nibble(block, slot, bits >> (16 - kWidth) & 15);
     } else if constexpr (kMoreBits == 16) {
       FilterLayout<16>::set_halfword(block, Base::kSlots + slot, bits);
     }

@@ -88,6 +88,30 @@ TEST_P(MapletThreadsTest, WhileTheMapletGrows) {
   EXPECT_GT(maplet.growth(), 2u);
 }
 
+// Asks for the first `count` keys in batches and one by one until `done`, and counts them. Each has
+// always one of the values whose bits own(key) gives.
+template <typename Own>
+void ask_all(const Maplet& maplet, std::uint64_t count, const std::atomic<bool>& done,
+             std::atomic<std::uint64_t>& questions, const Own& own) {
+  const auto keys = sequence(0, count);
+  std::vector<std::uint32_t> first;
+  std::vector<std::uint64_t> values;
+  std::vector<std::uint64_t> sets(count);
+  while (!done) {
+    maplet.find(keys, first, values);
+    maplet.find_sets(keys, sets);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      const auto found = std::span(values).subspan(first[i], first[i + 1] - first[i]);
+      EXPECT_TRUE(std::any_of(found.begin(), found.end(), [&](std::uint64_t value) {
+        return value < 64 && (own(i) >> value & 1) != 0;
+      }));
+      EXPECT_NE(sets[i] & own(i), 0u);
+      EXPECT_NE(maplet.find_set(keys[i]) & own(i), 0u);
+    }
+    questions += keys.size();
+  }
+}
+
 // One thread writes, so it takes its locks by plain stores; the others read its pairs.
 TEST_P(MapletThreadsTest, ReadersBesideALoneWriter) {
   Maplet maplet(options_of(layout(), 2000));
@@ -99,25 +123,11 @@ TEST_P(MapletThreadsTest, ReadersBesideALoneWriter) {
   std::vector<std::thread> readers;
   std::atomic<std::uint64_t> questions = 0;
   for (std::size_t t = 0; t < kThreads - 1; ++t) {
+    // The value moves between two, one of which is always there.
     readers.emplace_back([&] {
-      const auto keys = sequence(0, kStanding);
-      std::vector<std::uint32_t> first;
-      std::vector<std::uint64_t> values;
-      std::vector<std::uint64_t> sets(kStanding);
-      while (!done) {
-        maplet.find(keys, first, values);
-        maplet.find_sets(keys, sets);
-        for (std::size_t i = 0; i < keys.size(); ++i) {
-          const auto found = std::span(values).subspan(first[i], first[i + 1] - first[i]);
-          // The value moves between two, one of which is always there.
-          EXPECT_TRUE(std::any_of(found.begin(), found.end(), [&](std::uint64_t value) {
-            return value == low(i) || value == high(i);
-          }));
-          EXPECT_NE(sets[i] & (1u << low(i) | 1u << high(i)), 0u);
-          EXPECT_NE(maplet.find_set(keys[i]) & (1u << low(i) | 1u << high(i)), 0u);
-        }
-        questions += keys.size();
-      }
+      ask_all(maplet, kStanding, done, questions, [&](std::uint64_t key) {
+        return std::uint64_t{1} << low(key) | std::uint64_t{1} << high(key);
+      });
     });
   }
   std::mt19937_64 random(1);
@@ -149,22 +159,8 @@ TEST_P(MapletThreadsTest, RenamesBesideReaders) {
   std::atomic<bool> done = false;
   std::atomic<std::uint64_t> questions = 0;
   const auto read = [&] {
-    const auto keys = sequence(0, kStanding);
-    std::vector<std::uint32_t> first;
-    std::vector<std::uint64_t> values;
-    std::vector<std::uint64_t> sets(kStanding);
-    while (!done) {
-      maplet.find(keys, first, values);
-      maplet.find_sets(keys, sets);
-      for (std::size_t i = 0; i < keys.size(); ++i) {
-        const auto found = std::span(values).subspan(first[i], first[i + 1] - first[i]);
-        const auto is_own = [&](std::uint64_t value) { return value / 2 == i % 4 / 2; };
-        EXPECT_TRUE(std::any_of(found.begin(), found.end(), is_own));
-        EXPECT_NE(sets[i] & (std::uint64_t{3} << i % 4 / 2 * 2), 0u);
-        EXPECT_NE(maplet.find_set(keys[i]) & (std::uint64_t{3} << i % 4 / 2 * 2), 0u);
-      }
-      questions += keys.size();
-    }
+    ask_all(maplet, kStanding, done, questions,
+            [](std::uint64_t key) { return std::uint64_t{3} << key % 4 / 2 * 2; });
   };
   std::thread changer([&] {
     const std::vector<std::uint64_t> swapped = {1, 0, 3, 2, 4, 7, Maplet::kErased};
