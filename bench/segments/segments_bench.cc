@@ -28,18 +28,15 @@
 // 15 % tombstones. Three quarters were there when the indexes were made from the files; of the rest
 // the indexes were told by flushes and compactions.
 //
-//   lsm/.../answers               every key that was ever written, and as many others, compared
-//   with
-//                                 std::map; NAME_bits: memory in bits a record of the runs
+//   lsm/.../answers               every key that was ever written, and as many others, are compared
+//                                 with std::map; NAME_bits: memory in bits a record of the runs
 //   lsm/.../updates               keys a second: at the start, by flushes, by compactions
-//   lsm/.../get/WHICH             absent, present or erased keys; NAME_reads: blocks of files that
-//   a
-//                                 lookup reads; the files are in the page cache
+//   lsm/.../get/WHICH             absent, present or erased keys; NAME_reads: blocks of files a
+//                                 lookup; the files are in the page cache
 //   lsm/.../get_many/WHICH        the same by 256 keys
 //
 //   filters, blooms, equal_blooms for each run a Filter of 8 bits, a blocked Bloom filter of 10
-//   bits
-//                                 a key, and one of as many bits as the maplet has
+//                                 bits a key, and one of as many bits as the maplet has
 //
 // The status is 1 when an answer was wrong.
 #include <benchmark/benchmark.h>

@@ -274,7 +274,7 @@ struct Engine {
   // max_growth: block i becomes 2i, for fingerprints whose next bit is 0, and 2i + 1, at the same
   // slots and with the same mark. Every byte of `to` is written; lock and version are 0.
   void (*split)(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept;
-  const BuildKernels* build;
+  const BuildKernels* build;  // null: not in bulk
 };
 
 // How many copies of a key are at home and in its alternate, or of `any` whether there is one.

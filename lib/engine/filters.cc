@@ -85,19 +85,12 @@ constexpr FilterOperations filter_operations() {
 }
 
 template <class L>
-inline constexpr BuildKernels kBuild = {L::kSlots,
-                                        L::kMaxCopies,
-                                        locate_pairs<PlainLayout<L> >,
-                                        complete<L>,
-                                        at_most,
-                                        place_keys<L>,
-                                        place_pairs<L>,
-                                        place_bulk<L>,
-                                        place_by_search<PlainLayout<L> >,
-                                        unpack<L>,
-                                        pack<PlainLayout<L> >,
-                                        is_in_guest_lane<L>,
-                                        raise_guest_level<L>};
+inline constexpr BuildKernels kBuild = [] {
+  BuildKernels kernels = build_kernels<L>();
+  kernels.is_in_guest_lane = is_in_guest_lane<L>;
+  kernels.raise_guest_level = raise_guest_level<L>;
+  return kernels;
+}();
 
 template <class L>
 constexpr Engine filter_engine() {

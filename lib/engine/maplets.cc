@@ -3,12 +3,15 @@
 #include <cstdint>
 
 #include "lib/engine/engines.h"
+#include "lib/engine/kernels/build_kernels.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lib/engine/maplets.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "lib/engine/kernels/assign_values-inl.h"
+#include "lib/engine/kernels/bulk_place-inl.h"
 #include "lib/engine/kernels/maplet-inl.h"
 #include "lib/engine/kernels/split-inl.h"
 #include "lib/engine/kernels/values-inl.h"
@@ -71,6 +74,13 @@ constexpr MapletOperations operations() {
 }
 
 template <class L>
+inline constexpr BuildKernels kBuild = [] {
+  BuildKernels kernels = build_kernels<L>();
+  kernels.assign_values = assign_values<L>;
+  return kernels;
+}();
+
+template <class L>
 constexpr Engine engine() {
   Engine engine{};
   engine.target = HWY_TARGET;
@@ -80,6 +90,8 @@ constexpr Engine engine() {
   engine.maplet.one_writer = operations<L, OneWriter>();
   engine.maplet.many_writers = operations<L, BlockLocks>();
   engine.split = split_slots<L>;
+  // A pair of build_kernels.h has 16 bits for a fingerprint.
+  if constexpr (L::kBits <= 16) engine.build = &kBuild<L>;
   return engine;
 }
 

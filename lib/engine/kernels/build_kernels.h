@@ -92,11 +92,15 @@ struct BuildKernels {
   // lanes, buckets are what their residents may move to.
   void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t header, Block& block) noexcept;
-  // Whether a resident is in the guest lane of its class.
-  bool (*is_in_guest_lane)(Resident resident, std::size_t slot) noexcept;
+  // Of a filter: whether a resident is in the guest lane of its class.
+  bool (*is_in_guest_lane)(Resident resident, std::size_t slot) noexcept = nullptr;
   // Raises the guest level of a block; false if natives cannot leave their guest lanes. Then it is
   // as before, but natives may have other slots.
-  bool (*raise_guest_level)(Block& block, std::uint32_t level) noexcept;
+  bool (*raise_guest_level)(Block& block, std::uint32_t level) noexcept = nullptr;
+  // Of a maplet: gives each of these keys, which all have a slot, its value. A bit of assigned[b]
+  // is set for a slot of block b that has got its value, where a lookup finds several.
+  void (*assign_values)(const BlocksView& view, Block* blocks, const Inputs& inputs,
+                        const std::uint64_t* values, std::uint64_t* assigned) noexcept = nullptr;
 };
 
 }}  // namespace nestline

@@ -205,7 +205,7 @@ HWY_INLINE std::uint64_t plane_of(const Resident* residents, std::uint32_t bit) 
 }
 
 // Also overwrites the header: but for 12 bits no detour of the bytes, since a vector that is
-// loaded soon after its parts were stored waits for them.
+// loaded soon after its parts were stored waits for them. Values become 0.
 template <class L>
 HWY_INLINE void write_fingerprints(const Resident* residents, Block& block) {
   using T = EvictionOrder::BucketOffset<L>;
@@ -222,6 +222,10 @@ HWY_INLINE void write_fingerprints(const Resident* residents, Block& block) {
     if constexpr (L::kPlanes == 1) L::set_planes(block, {plane_of<L>(residents, 8), 0});
     if constexpr (L::kPlanes == 2) {
       L::set_planes(block, {plane_of<L>(residents, 8), plane_of<L>(residents, 9)});
+    }
+    if constexpr (L::kHasValues) {
+      constexpr std::size_t kFingerprintBytes = L::kSlots * sizeof(T);
+      std::memset(block.bytes.data() + kFingerprintBytes, 0, kBlockBytes - kFingerprintBytes);
     }
   } else {
     alignas(64) T to[128] = {};
@@ -445,6 +449,14 @@ void pack(const UnpackedBlock& unpacked, std::uint32_t header, Block& block) noe
   write_fingerprints<L>(unpacked.resident, block);
   header = Block::to_header(header);
   std::memcpy(block.bytes.data() + kOverflowMarkByte, &header, sizeof(header));
+}
+
+template <class L>
+constexpr BuildKernels build_kernels() {
+  using Plain = PlainLayout<L>;
+  return {
+      L::kSlots,      L::kMaxCopies, locate_pairs<Plain>,    complete<L>, at_most,    place_keys<L>,
+      place_pairs<L>, place_bulk<L>, place_by_search<Plain>, unpack<L>,   pack<Plain>};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -102,23 +102,27 @@ HWY_INLINE hn::Vec<D> planes_match(D d, const ProbeGroup& group, std::size_t i) 
 }
 #endif
 
-// Bit i: a slot of key i's bucket matches. Planes are compared here, for many keys at once.
-template <class L>
+// Bit i: a slot of key i's bucket matches, or several. Planes are compared here, for many keys at
+// once.
+template <class L, bool kSeveral = false>
 HWY_INLINE std::uint64_t found_homes(const ProbeGroup& group) {
-  std::uint64_t absent = 0;
+  std::uint64_t others = 0;
 #if NESTLINE_ONE_LANE
   for (std::size_t i = 0; i < kGroup; ++i) {
-    absent |= std::uint64_t{(group.matches[i] & group.bucket[i]) == 0} << i;
+    std::uint64_t found = group.matches[i] & group.bucket[i];
+    if constexpr (kSeveral) found &= found - 1;
+    others |= std::uint64_t{found == 0} << i;
   }
 #else
   const BlockTag<std::uint64_t> d;
   for (std::size_t i = 0; i < kGroup; i += hn::Lanes(d)) {
     auto found = hn::And(hn::Load(d, group.matches + i), hn::Load(d, group.bucket + i));
     if constexpr (L::kPlanes > 0) found = hn::And(found, planes_match<L>(d, group, i));
-    absent |= bits_of(d, hn::Eq(found, hn::Zero(d))) << i;
+    if constexpr (kSeveral) found = hn::And(found, hn::Sub(found, hn::Set(d, 1)));
+    others |= bits_of(d, hn::Eq(found, hn::Zero(d))) << i;
   }
 #endif
-  return ~absent;
+  return ~others;
 }
 
 // Bit i: the mark of key i's home covers the key: it is not less than the fingerprint's low byte.

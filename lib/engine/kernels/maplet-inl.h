@@ -6,7 +6,8 @@
 //   group i       probe the homes
 //   group i - 1   which keys may be away, although there are copies at home too; their alternates
 //                 are located and fetched
-//   group i - 2   the values, of keys with a copy at home or an alternate, in the order of the keys
+//   group i - 2   the values: of the keys with one copy, at home, and no alternate; then of the
+//   others
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_MAPLET_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_KERNELS_MAPLET_INL_H_
 #undef NESTLINE_LIB_ENGINE_KERNELS_MAPLET_INL_H_
@@ -33,7 +34,13 @@ HWY_INLINE void take_slots(const Block& shared, std::uint64_t slots, Take& take)
   const Block& block = readable_block(shared, copy);
   for (; slots != 0; slots &= slots - 1) take(L::value(block, first_slot(slots)));
 }
-// The same for each copy of a key.
+// Only for the first one; there must be one.
+template <class L, class Take>
+HWY_INLINE void take_first(const Block& shared, std::uint64_t slots, Take& take) {
+  BlockCopy copy;
+  take(L::value(readable_block(shared, copy), first_slot(slots)));
+}
+// For each copy of a key.
 template <class L, class Take>
 HWY_INLINE void take_copies(const Block& block, const Place& place, Take& take) {
   take_slots<L>(block, match_among<L>(block, place.fingerprint, place.bucket), take);
@@ -104,6 +111,7 @@ MapletLookups::Found find_set(const BlocksView& view, std::uint64_t hash, ValueS
 
 struct CandidateStage : ProbeGroup {
   std::uint64_t wanted;    // keys with copies at home or an alternate
+  std::uint64_t single;    // those with one copy at home and no alternate
   std::uint64_t away;      // keys with an alternate to look at
   std::uint64_t unsteady;  // keys whose homes were locked or changed
   // Of the keys that are away, in order.
@@ -112,25 +120,61 @@ struct CandidateStage : ProbeGroup {
   alignas(64) std::uint32_t away_pair[kGroup];
 };
 
-// The values are read after the probe, so a home is checked after them once more.
-template <class L, class Sink>
-class CandidateBatch : HomeStages<L, true, CandidateStage> {
+// Where a key's copies are, of which there is usually one at most.
+struct Copies {
+  const Block* home;
+  const Block* away;  // home, if the key cannot be away
+  std::uint32_t header_away;
+  std::uint64_t at_home;  // slots
+  std::uint64_t elsewhere;
+
+  [[nodiscard]] HWY_INLINE bool are_several() const {
+    return ((at_home & (at_home - 1)) | (elsewhere & (elsewhere - 1))) != 0 ||
+           (at_home != 0 && elsewhere != 0);
+  }
+  // Of the first one.
+  [[nodiscard]] HWY_INLINE const Block& block() const { return at_home != 0 ? *home : *away; }
+  [[nodiscard]] HWY_INLINE std::uint64_t slots() const {
+    return at_home != 0 ? at_home : elsewhere;
+  }
+};
+
+// The stages up to the alternates, for batches that look at both blocks of a key.
+template <class L>
+class CandidateStages : protected HomeStages<L, true, CandidateStage> {
   using Homes = HomeStages<L, true, CandidateStage>;
+
+ protected:
   using Homes::view_;
+  HWY_INLINE CandidateStages(const BlocksView& view, const Inputs& inputs) : Homes(view, inputs) {}
 
- public:
-  HWY_INLINE CandidateBatch(const BlocksView& view, const Inputs& inputs, Sink& sink)
-      : Homes(view, inputs), sink_(sink) {}
-
-  HWY_INLINE void run() {
+  // Calls visit(group, its number) for each group, with its blocks near.
+  template <class Visit>
+  HWY_INLINE void run(Visit&& visit) {
     const std::size_t groups = Homes::groups();
     Homes::begin_to_locate();
     for (std::size_t g = 0; g < groups + 2; ++g) {
       // Before a probe locates into the same place of the ring.
-      if (g >= 2) take_values_of(g - 2);
+      if (g >= 2) visit(Homes::group(g - 2), g - 2);
       if (g < groups) Homes::probe(g);
       if (g >= 1 && g <= groups) look_away(Homes::group(g - 1), Homes::size_of(g - 1));
     }
+  }
+  // The copies of key i of a group. Moves on in the group's list of alternates.
+  HWY_INLINE Copies copies_of(const CandidateStage& group, std::uint32_t i,
+                              const std::uint64_t*& alternate) const {
+    const Block& home = block_at(group.address[i]);
+    Copies copies{&home, &home, 0, group.matches[i] & group.bucket[i], 0};
+    if (HWY_LIKELY((group.away >> i & 1) != 0)) {
+      NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
+      copies.away = &block_at(*alternate++);
+      copies.header_away = copies.away->header();
+      if (copies.away != &home) {
+        const std::uint32_t fingerprint = fingerprint_of_pair<L>(group.pair[i]);
+        copies.elsewhere = match_among<L>(*copies.away, fingerprint, group.bucket[i]);
+      }
+    }
+    return copies;
   }
 
  private:
@@ -138,7 +182,9 @@ class CandidateBatch : HomeStages<L, true, CandidateStage> {
     const std::uint64_t all = ~std::uint64_t{0} >> (kGroup - size);
     group.unsteady = unsteady_homes(group, size);
     group.away = covered<true>(group) & all;
-    group.wanted = (found_homes<L>(group) & all) | group.away;
+    const std::uint64_t found = found_homes<L>(group) & all;
+    group.wanted = found | group.away;
+    group.single = found & ~group.away & ~found_homes<L, true>(group);
     std::size_t n = 0;
     for (std::uint64_t rest = group.away; rest != 0; rest &= rest - 1, ++n) {
       const std::uint32_t i = first_slot(rest);
@@ -148,33 +194,65 @@ class CandidateBatch : HomeStages<L, true, CandidateStage> {
     locate_alternates<L>(view_, group.home, group.away_pair, n, group.alternate);
     for (std::size_t i = 0; i < n; ++i) prefetch_at(group.alternate[i]);
   }
-  HWY_INLINE void take_values_of(std::size_t g) {
-    const CandidateStage& group = Homes::group(g);
-    sink_.begin(g * kGroup, Homes::size_of(g));
-    std::uint64_t undecided = group.unsteady;
+};
+
+// The values are read after the probe, so a home is checked after them once more.
+template <class L, class Sink>
+class CandidateBatch : CandidateStages<L> {
+  using Stages = CandidateStages<L>;
+
+ public:
+  HWY_INLINE CandidateBatch(const BlocksView& view, const Inputs& inputs, Sink& sink)
+      : Stages(view, inputs), sink_(sink) {}
+
+  HWY_INLINE void run() {
+    Stages::run([&](const CandidateStage& group, std::size_t g)
+                    HWY_ATTR { take_values_of(group, g); });
+  }
+
+ private:
+  HWY_INLINE void take_values_of(const CandidateStage& group, std::size_t g) {
+    sink_.begin(g * kGroup, Stages::size_of(g));
+    std::uint64_t undecided = group.unsteady | take_singles(group);
     const std::uint64_t* alternate = group.alternate;
-    for (std::uint64_t rest = group.wanted; rest != 0; rest &= rest - 1) {
+    for (std::uint64_t rest = group.wanted & ~group.single; rest != 0; rest &= rest - 1) {
       const std::uint32_t i = first_slot(rest);
-      const Block& home = block_at(group.address[i]);
-      auto key = sink_.begin_key();
-      take_slots<L>(home, group.matches[i] & group.bucket[i], key);
-      std::uint32_t changed = 0;
-      if ((group.away >> i & 1) != 0) {
-        NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
-        const Block& away = block_at(*alternate++);
-        const std::uint32_t header = away.header();
-        if (&away != &home) {
-          const std::uint32_t fingerprint = fingerprint_of_pair<L>(group.pair[i]);
-          take_slots<L>(away, match_among<L>(away, fingerprint, group.bucket[i]), key);
-        }
-        changed = changes(away, header);
+      const Copies copies = Stages::copies_of(group, i, alternate);
+      auto key = sink_.begin_key(i);
+      if (HWY_LIKELY(!copies.are_several())) {
+        if (copies.slots() != 0) take_first<L>(copies.block(), copies.slots(), key);
+      } else {
+        take_slots<L>(*copies.home, copies.at_home, key);
+        take_slots<L>(*copies.away, copies.elsewhere, key);
       }
       sink_.end_key(i, key);
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-      changed |= changes(home, group.header[i]);
+      std::uint32_t changed = changes(*copies.home, group.header[i]);
+      if (copies.away != copies.home) changed |= changes(*copies.away, copies.header_away);
       undecided |= std::uint64_t{changed != 0} << i;
     }
-    sink_.end(undecided);
+    sink_.end(group.wanted, undecided);
+  }
+  // Most present keys: apart, for a loop without branches. Returns those whose homes have changed.
+  HWY_INLINE std::uint64_t take_singles(const CandidateStage& group) {
+    Sink sink = sink_;  // a copy: the compiler knows that stores do not change it
+    std::uint32_t changed = 0;
+    for (std::uint64_t rest = group.single; rest != 0; rest &= rest - 1) {
+      const std::uint32_t i = first_slot(rest);
+      const Block& home = block_at(group.address[i]);
+      auto key = sink.begin_key(i);
+      take_first<L>(home, group.matches[i] & group.bucket[i], key);
+      sink.end_key(i, key);
+      NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+      changed |= home.header_again() ^ group.header[i];
+    }
+    std::uint64_t undecided = 0;
+    for (std::uint64_t rest = changed != 0 ? group.single : 0; rest != 0; rest &= rest - 1) {
+      const std::uint32_t i = first_slot(rest);
+      const bool is_steady = changes(block_at(group.address[i]), group.header[i]) == 0;
+      undecided |= std::uint64_t{!is_steady} << i;
+    }
+    return undecided;
   }
 
   Sink& sink_;
@@ -195,40 +273,50 @@ struct SetSink {
     group = found + first;
     std::fill_n(group, keys, 0);
   }
-  [[nodiscard]] HWY_INLINE Key begin_key() const { return {sets}; }
+  [[nodiscard]] HWY_INLINE Key begin_key(std::uint32_t) const { return {sets}; }
   HWY_INLINE void end_key(std::uint32_t i, const Key& key) { group[i] = key.set; }
-  HWY_INLINE void end(std::uint64_t bits) {
+  HWY_INLINE void end(std::uint64_t, std::uint64_t bits) {
     undecided[static_cast<std::size_t>(group - found) / kGroup] = bits;
     any_undecided |= bits;
   }
 };
 
 struct ListSink {
+  struct Room {
+    std::uint8_t counts[kGroup];
+    std::uint64_t values[kGroup * MapletLayout::kMaxCopies];  // each key's have as many places
+  };
   struct Key {
     std::uint64_t* first;
     std::uint64_t* last;
     HWY_INLINE void operator()(std::uint64_t value) { *last++ = value; }
   };
-  explicit ListSink(CandidateSink& to) : sink(to) {}
   CandidateSink& sink;
+  Room& room;
   std::size_t first = 0;
   std::size_t keys = 0;
-  std::uint64_t* last = nullptr;
-  std::uint8_t counts[kGroup];
-  std::uint64_t values[kGroup * MapletLayout::kMaxCopies];
   HWY_INLINE void begin(std::size_t of, std::size_t size) {
     first = of;
     keys = size;
-    last = values;
-    std::fill_n(counts, keys, std::uint8_t{0});
+    std::fill_n(room.counts, keys, std::uint8_t{0});
   }
-  [[nodiscard]] HWY_INLINE Key begin_key() const { return {last, last}; }
+  [[nodiscard]] HWY_INLINE Key begin_key(std::uint32_t i) const {
+    std::uint64_t* const values = room.values + i * MapletLayout::kMaxCopies;
+    return {values, values};
+  }
   HWY_INLINE void end_key(std::uint32_t i, const Key& key) {
-    counts[i] = static_cast<std::uint8_t>(key.last - key.first);
-    last = key.last;
+    room.counts[i] = static_cast<std::uint8_t>(key.last - key.first);
   }
-  HWY_INLINE void end(std::uint64_t undecided) {
-    sink.take(first, keys, undecided == 0 ? counts : nullptr, {values, last});
+  HWY_INLINE void end(std::uint64_t wanted, std::uint64_t undecided) {
+    std::uint64_t* last = room.values;
+    for (std::uint64_t rest = wanted; rest != 0; rest &= rest - 1) {
+      const std::uint32_t i = first_slot(rest);
+      const std::uint64_t* const values = begin_key(i).first;
+      *last = *values;  // also where there is none: no branch
+      for (std::size_t n = 1; n < room.counts[i]; ++n) last[n] = values[n];
+      last += room.counts[i];
+    }
+    sink.take(first, keys, undecided == 0 ? room.counts : nullptr, {room.values, last});
   }
 };
 
@@ -242,7 +330,8 @@ bool find_sets(const BlocksView& view, const Inputs& inputs, const ValueSets& se
 
 template <class L>
 void find_lists(const BlocksView& view, const Inputs& inputs, CandidateSink& sink) {
-  ListSink lists(sink);
+  ListSink::Room room;
+  ListSink lists{sink, room};
   CandidateBatch<L, ListSink>(view, inputs, lists).run();
 }
 

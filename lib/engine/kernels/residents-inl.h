@@ -157,7 +157,7 @@ class ResidentLanes {
   // Each as one number: fingerprint, bucket offset << 16.
   HWY_INLINE void store_pairs(std::size_t s, std::uint32_t* pairs) const {
     const D d;
-    const auto low = hn::Load(d, lanes() + s);
+    const V low = first_parts(s);
     T* const to = reinterpret_cast<T*>(pairs);
     if constexpr (!kBytes) {
       hn::StoreInterleaved2(low, bucket_offsets(s), d, to);

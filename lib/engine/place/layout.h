@@ -313,7 +313,8 @@ template <>
 struct FilterLayout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
   static constexpr Form kForm = Form::halfwords;
   static std::uint32_t get(const Block& block, std::uint32_t slot) {
-    return block.bytes[2 * slot] | static_cast<std::uint32_t>(block.bytes[2 * slot + 1]) << 8;
+    const std::uint8_t* const at = block.bytes.data() + 2 * std::size_t{slot};
+    return at[0] | static_cast<std::uint32_t>(at[1]) << 8;  // one load
   }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
     set_halfword(block, slot, fingerprint);
@@ -404,6 +405,10 @@ struct BytesAndValues : LayoutShape<internal::ExpiringSlots, 255>, Nibbles {
     set_value(block, slot, value);
     store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
   }
+  NESTLINE_INLINE static void fill(Block& block, std::uint64_t slots, std::uint32_t fingerprint) {
+    const std::uint32_t slot = first_slot(slots | std::uint64_t{1} << 63);
+    store_shared(block.bytes[slot], static_cast<std::uint8_t>(fingerprint));
+  }
 };
 
 // Halfwords of a fingerprint with, above it, as much of its value as fits. kMoreBits, none or 4 or
@@ -445,6 +450,9 @@ struct HalfwordsAndValues : LayoutShape<Buckets, 255u << (Buckets::kBits - 8)> {
     }
     FilterLayout<16>::set_halfword(
         block, slot, kWidth < 16 ? (fingerprint | bits << kWidth) & 0xffff : fingerprint);
+  }
+  NESTLINE_INLINE static void fill(Block& block, std::uint64_t slots, std::uint32_t fingerprint) {
+    FilterLayout<16>::fill(block, slots, fingerprint);
   }
 };
 

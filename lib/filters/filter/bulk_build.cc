@@ -84,13 +84,21 @@ class BulkBuild {
 
   // Throws std::length_error and std::bad_alloc.
   void run() {
+    if (place_all()) rest_.report(departed_);
+  }
+
+  // The same without outcomes. False: nothing is stored.
+  bool place_all() {
     // Either gives each block its keys in the same order.
     if (tasks_.are_on_one_thread() && view_.geometry.blocks() <= blocks_in_near_cache()) {
       place_in_order();
     } else {
       place_by_ranges();
     }
-    if (gives_up_ && are_many_late()) return refuse_all();
+    if (gives_up_ && are_many_late()) {
+      refuse_all();
+      return false;
+    }
     for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
     for_each_range([&](std::size_t range, BuildScratch& scratch) { place_own(range, scratch); });
     for (std::size_t round = 0; round < kMaxRounds && are_many_leavers(); ++round) {
@@ -101,7 +109,7 @@ class BulkBuild {
       });
     }
     rest_.insert(departed_);
-    rest_.report(departed_);
+    return true;
   }
 
  private:
@@ -336,6 +344,15 @@ class OneThread final : public BuildTasks {
   BuildScratch scratch_;
 };
 
+// Gives each key of a maplet its value.
+void assign_values(Blocks& maplet, KeySpan keys, std::span<const std::uint64_t> values) {
+  std::vector<std::uint64_t> assigned(static_cast<std::size_t>(maplet.view.geometry.blocks()));
+  for (KeyChunks chunks(keys, maplet.seed); chunks.next();) {
+    maplet.engine->build->assign_values(maplet.view, maplet.blocks(), chunks.inputs(),
+                                        values.data() + chunks.first(), assigned.data());
+  }
+}
+
 Filter filled(OwnedBlocks state, KeySpan keys, std::span<Outcome> outcomes, BuildTasks& tasks,
               bool gives_up) {
   state->storage.populate();
@@ -367,6 +384,16 @@ void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes) {
   check_length("outcomes", outcomes.size(), keys.size());
   OneThread tasks;
   filter = filled(FilterAccess::take(std::move(filter)), keys, outcomes, tasks, true);
+}
+
+bool fill_maplet_in_bulk(OwnedBlocks& maplet, KeySpan keys, std::span<const std::uint64_t> values) {
+  OneThread tasks;
+  maplet->storage.populate();
+  if (!BulkBuild(maplet, keys, {}, tasks, true).place_all() || maplet->size != keys.size()) {
+    return false;
+  }
+  assign_values(*maplet, keys, values);
+  return true;
 }
 
 Filter Filter::build(const Options& options, KeySpan keys, std::span<Outcome> outcomes) {

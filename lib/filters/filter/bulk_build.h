@@ -16,6 +16,7 @@
 //           (max_mark_increase) grows from round to round.
 //   insert  The few that are left go to Table::insert, which finds longer chains or that there is
 //           no room.
+//   assign  In a maplet: each pair gets its value (assign_values-inl.h).
 //
 // Between two steps the evicted are sorted by their alternates and counted there. A key leaves only
 // for a block that had a free slot by the last count, and the mark of the block that it leaves
@@ -34,6 +35,7 @@
 #include <functional>
 #include <span>
 
+#include "lib/filters/filter/blocks.h"
 #include "lib/filters/filter/bulk_block.h"
 #include "nestline/filter.h"
 
@@ -67,6 +69,10 @@ NESTLINE_EXPORT Filter build_in_bulk(const Options& options, KeySpan keys,
 // keys found no free slot at home, before any key is stored. `outcomes` has an element for each
 // key: Outcome{} if it was not stored. Throws as Filter::build; the filter is then lost.
 void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes);
+
+// The same for an empty maplet of values of up to 16 bits. False: not every pair was stored, and
+// what is in the maplet means nothing.
+bool fill_maplet_in_bulk(OwnedBlocks& maplet, KeySpan keys, std::span<const std::uint64_t> values);
 
 }}  // namespace nestline
 

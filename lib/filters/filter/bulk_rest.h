@@ -103,11 +103,12 @@ class BulkRest {
     std::uint64_t block = key >> 20;
     const std::uint32_t growth = state_->view.geometry.growth;
     if (growth != view_.geometry.growth) {
-      const std::uint32_t unused_bits = static_cast<std::uint32_t>(state_->bits) - growth;
+      const auto bits = static_cast<std::uint32_t>(fingerprint_bits(state_->bits));
+      const std::uint32_t unused_bits = bits - growth;
       block = block >> view_.geometry.growth << growth | fingerprint >> unused_bits;
     }
     const std::uint32_t bucket_offset = pair >> 16;
-    const std::uint64_t bucket = visit_layout(
+    const std::uint64_t bucket = visit_any_layout(
         state_->bits, [&](auto layout) { return layout.bucket(fingerprint, bucket_offset); });
     return {block, bucket, fingerprint, bucket_offset};
   }
@@ -116,16 +117,23 @@ class BulkRest {
     if (gives_up_ && has_failed_) return departed.refused.push_back(key);
     for (;;) {
       const Place place = place_of(key);
-      const Outcome outcome = *state_->engine->filter.alone.insert_at(state_->view, place);
+      const Outcome outcome = insert_at(place);
       if (outcome == Outcome::stored) return;
       if (outcome == Outcome::full && state_->grows_by_itself() && try_to_grow(state_)) continue;
-      if (outcomes_.empty() && !is_found(key) && !is_found(other(key)) && ++missed_ > kMaxMissed) {
+      if (!gives_up_ && outcomes_.empty() && !is_found(key) && !is_found(other(key)) &&
+          ++missed_ > kMaxMissed) {
         refuse_capacity(keys_, *state_);
       }
       has_failed_ = true;
       departed.refused.push_back(key);
       return;
     }
+  }
+
+  Outcome insert_at(const Place& home) {
+    const Engine& engine = *state_->engine;
+    if (is_maplet(state_->bits)) return *engine.maplet.one_writer.insert_at(state_->view, home, 0);
+    return *engine.filter.alone.insert_at(state_->view, home);
   }
 
   // Copies of a key, as a lookup from there counts them.

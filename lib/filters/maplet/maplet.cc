@@ -1,6 +1,7 @@
 // Maplet: single pairs, growing, its properties, batches and files.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include "lib/filters/concurrent/insert_batch.h"
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/filter/batch.h"
+#include "lib/filters/filter/bulk_build.h"
 #include "lib/filters/filter/growth.h"
 #include "lib/filters/filter/sizing.h"
 #include "lib/filters/maplet/maplet_state.h"
@@ -30,18 +32,17 @@ OwnedBlocks empty_table(const MapletOptions& options) {
   return make_blocks(decide_maplet_size(options).shape(options.seed), options.memory);
 }
 
-void check_value(const State& state, std::uint64_t value) {
-  if (value <= state.highest_value) return;
+void check_value(std::uint64_t highest, std::uint64_t value) {
+  if (value <= highest) return;
   throw std::invalid_argument("the value " + std::to_string(value) + " is above " +
-                              std::to_string(state.highest_value) + ", the highest of " +
-                              std::to_string(value_bits_of(state.bits)) + " bits");
+                              std::to_string(highest) + ", the highest of " +
+                              std::to_string(std::bit_width(highest)) + " bits");
 }
 
-void check_values(const State& state, KeySpan keys, std::span<const std::uint64_t> values) {
+void check_values(std::uint64_t highest, KeySpan keys, std::span<const std::uint64_t> values) {
   check_length("values", values.size(), keys.size());
-  const auto above = [&](std::uint64_t value) { return value > state.highest_value; };
-  const auto found = std::ranges::find_if(values, above);
-  if (found != values.end()) check_value(state, *found);
+  const auto found = std::ranges::find_if(values, [&](auto value) { return value > highest; });
+  if (found != values.end()) check_value(highest, *found);
 }
 
 // Changes a pair that is there: work(operations, view) returns whether it was.
@@ -159,8 +160,19 @@ Maplet::~Maplet() = default;
 
 Maplet Maplet::build(const MapletOptions& options, KeySpan keys,
                      std::span<const std::uint64_t> values, std::span<Outcome> outcomes) {
-  check_length("values", values.size(), keys.size());
-  Maplet made = MapletAccess::make(grown_for(empty_table(options), keys.size()));
+  check_optional_length("outcomes", outcomes.size(), keys.size());
+  const auto empty = [&] { return grown_for(empty_table(options), keys.size()); };
+  OwnedBlocks table = empty();
+  check_values(highest_value_of(table->bits), keys, values);
+  if (table->engine->build != nullptr) {
+    if (fill_maplet_in_bulk(table, keys, values)) {
+      std::ranges::fill(outcomes, Outcome::stored);
+      return MapletAccess::make(std::move(table));
+    }
+    table = nullptr;
+    table = empty();  // pair by pair: which of them find no room
+  }
+  Maplet made = MapletAccess::make(std::move(table));
   if (made.insert(keys, values, outcomes) != keys.size() && outcomes.empty()) {
     throw std::length_error("a pair finds no room: raise capacity or max_capacity");
   }
@@ -170,7 +182,7 @@ Maplet Maplet::build(const MapletOptions& options, KeySpan keys,
 internal::KeyHasher Maplet::hasher(const State& state) noexcept { return state.hasher; }
 
 Inserted Maplet::insert_one(Hash key, std::uint64_t value) {
-  check_value(*state_, value);
+  check_value(state_->highest_value, value);
   return insert_pair(*state_, key.value, value);
 }
 
@@ -184,7 +196,7 @@ std::uint64_t Maplet::find_set_one(Hash key, std::uint64_t anywhere) const noexc
 }
 
 bool Maplet::replace_one(Hash key, std::uint64_t old_value, std::uint64_t new_value) {
-  check_value(*state_, new_value);
+  check_value(state_->highest_value, new_value);
   return replace_pair(*state_, key.value, old_value, new_value);
 }
 
@@ -209,7 +221,7 @@ std::uint64_t Maplet::rename(std::span<const std::uint64_t> table) {
                                 " entries, but there are values up to " + std::to_string(highest));
   }
   for (const std::uint64_t value : table) {
-    if (value != kErased) check_value(*state_, value);
+    if (value != kErased) check_value(state_->highest_value, value);
   }
   return change_values(*state_, {0, table});
 }
@@ -317,7 +329,7 @@ void Maplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets, std::uint64_
 
 std::size_t Maplet::insert(KeySpan keys, std::span<const std::uint64_t> values,
                            std::span<Outcome> outcomes) {
-  check_values(*state_, keys, values);
+  check_values(state_->highest_value, keys, values);
   return insert_batch(
       *state_, keys, outcomes,
       [&]<class Locks>(const Blocks& table, Locks, const Inputs& inputs, const RunLimits& limits,

@@ -16,7 +16,8 @@ namespace nestline::test { namespace {
 template <class Layout>
 class SettleTest : public testing::Test {};
 using SettledLayouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>,
-                                      FilterLayout<12>, FilterLayout<16>>;
+                                      FilterLayout<12>, FilterLayout<16>, Maplet8And4, Maplet12And4,
+                                      Maplet8And8, Maplet12And8, Maplet16And16>;
 TYPED_TEST_SUITE(SettleTest, SettledLayouts);
 
 // The most of these buckets that can have a slot each, by one plain search after the other.
@@ -130,7 +131,7 @@ TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
       Filled expected;
       Filled in_order;
       Filled by_pairs;
-      std::vector<std::uint64_t> keys(kBlocks * L::kSlots);
+      std::vector<std::uint64_t> keys(kBlocks * (L::kSlots + 4));
       for (std::uint64_t& key : keys) key = random();
       std::vector<std::uint64_t> numbers(kMaxLocated);
       std::vector<std::uint32_t> pairs(2 * kMaxLocated);

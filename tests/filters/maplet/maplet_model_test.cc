@@ -14,9 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "lib/engine/kernels/targets.h"
 #include "lib/engine/place/geometry.h"
+#include "lib/filters/filter/bulk_build.h"
 #include "nestline/io.h"
 #include "nestline/maplet.h"
+#include "tests/engine/kernels/each_target.h"
 #include "tests/filters/maplet/checked_maplet.h"
 #include "tests/filters/maplet/small_maplet.h"
 #include "tests/support/errors.h"
@@ -291,6 +294,41 @@ TEST_P(MapletModelTest, IsBuiltOfItsPairs) {
       if (outcomes[i] != Outcome::stored) continue;
       ASSERT_NE(crowded.find_set(keys[i]) >> 1 & 1, 0u);
     }
+  }
+}
+
+// Each pair gets its value, also where many look the same from either block, on every target; and
+// in a maplet that is filled range by range.
+TEST_P(MapletModelTest, FillsInBulk) {
+  if (layout() == kMapletBits) return;  // is built pair by pair
+  const auto fill = [&](std::uint64_t blocks, double load) {
+    OwnedBlocks table = MapletAccess::release(small_maplet(layout(), blocks));
+    const Geometry geometry = table->view.geometry;
+    const auto count =
+        static_cast<std::size_t>(load * static_cast<double>(blocks * slots_of(layout())));
+    const std::vector<std::uint64_t> hashes = any_hashes(geometry, count);
+    std::vector<Hash> keys;
+    for (const std::uint64_t hash : hashes) keys.push_back({hash});
+    std::vector<std::uint64_t> values(count);
+    for (std::uint64_t& value : values) value = any_value();
+    if (!fill_maplet_in_bulk(table, keys, values)) return false;
+    PairsOfKinds pairs(layout(), geometry);
+    for (std::size_t i = 0; i < count; ++i) pairs.insert(hashes[i], values[i]);
+    expect_pairs(MapletAccess::make(std::move(table)), pairs, any_hashes(geometry, 300));
+    return true;
+  };
+  std::size_t filled = 0;
+  for_each_target([&](std::int64_t) {
+    for (const std::uint64_t blocks : {1u, 2u, 3u, 17u, 40u, 90u}) {
+      SCOPED_TRACE(blocks);
+      rests_ = any_rests(400);  // so that not too many look the same
+      for (int round = 0; round < 10; ++round) filled += fill(blocks, 0.5 + 0.04 * round);
+    }
+  });
+  EXPECT_GT(filled, 20u);
+  rests_ = any_rests(1'000'000);
+  if (layout() == Maplet16And16::kNumber) {
+    EXPECT_TRUE(fill(blocks_in_near_cache() + 999, 0.9));
   }
 }
 
