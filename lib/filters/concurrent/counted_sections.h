@@ -46,24 +46,21 @@ class ReadSection {
  public:
   ReadSection() noexcept
       : count_(section_counts[thread_number() % section_counts.size()]
-                   .begun[section_phase.load(std::memory_order_relaxed)]),
-        here_(&sections_here) {
-    ++*here_;
+                   .begun[section_phase.load(std::memory_order_relaxed)]) {
+    ++sections_here;
     count_.fetch_add(1, std::memory_order_relaxed);
     full_fence();
   }
   ~ReadSection() {
     count_.fetch_sub(1, std::memory_order_release);
-    --*here_;
+    --sections_here;
   }
   ReadSection& operator=(ReadSection&&) = delete;
 
-  // Whether the calling thread has begun it.
-  [[nodiscard]] bool is_known() const { return here_ == &sections_here; }
+  [[nodiscard]] static bool is_known() { return true; }
 
  private:
   std::atomic<std::uint64_t>& count_;
-  unsigned* here_;
 };
 
 using WriteSection = ReadSection;

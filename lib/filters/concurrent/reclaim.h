@@ -1,5 +1,5 @@
 // Decides when memory that readers may still be using can be freed. It uses userspace RCU, in the
-// flavour whose threads register automatically (liburcu-bp); on Windows, which has none,
+// flavour whose threads register automatically (liburcu-bp); where there is none, as on Windows,
 // counted_sections.h.
 //
 // A reader pays a few moves to memory of its own thread, whatever the number of threads, and never
@@ -24,10 +24,6 @@
 
 #include "lib/filters/concurrent/thread_number.h"
 #include "lib/filters/filter/storage.h"
-
-#if !defined(NESTLINE_COUNTED_SECTIONS) && defined(_WIN32)
-#define NESTLINE_COUNTED_SECTIONS 1
-#endif
 
 namespace nestline { inline namespace v0_3 {
 
