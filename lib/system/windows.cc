@@ -6,18 +6,15 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 #include "lib/system/system.h"
 
 #define NOMINMAX 1
-#define WIN32_LEAN_AND_MEAN
 #include <malloc.h>
 #include <windows.h>
 
@@ -26,36 +23,28 @@ namespace nestline { inline namespace v0_3 {
 namespace fs = std::filesystem;
 
 std::size_t page_bytes() noexcept {
-  static const std::size_t bytes = [] {
-    SYSTEM_INFO info;
-    ::GetSystemInfo(&info);
-    return info.dwPageSize;
-  }();
-  return bytes;
+  SYSTEM_INFO info;
+  ::GetSystemInfo(&info);
+  return info.dwPageSize;
 }
 
-// In small pages: large ones are for processes with a privilege that few have.
+// In small pages: large ones are for processes with a privilege that few have. What begins at the
+// system's 64 KiB is aligned well enough for blocks, and more is refused.
 void* zeroed_memory(std::size_t bytes, std::size_t alignment) noexcept {
-  if (bytes <= page_bytes()) {
-    const std::size_t size = std::max(bytes, alignment);
-    void* const data = ::_aligned_malloc(size, alignment);
-    return data == nullptr ? nullptr : std::memset(data, 0, size);
+  constexpr std::size_t kUnit = std::size_t{64} << 10;
+  if (bytes > page_bytes()) {
+    return alignment > kUnit
+               ? nullptr
+               : ::VirtualAlloc(nullptr, bytes, MEM_RESERVE | MEM_COMMIT, PAGE_READWRITE);
   }
-  if (bytes > std::numeric_limits<std::size_t>::max() / 2 - alignment) return nullptr;
-  std::size_t room = bytes + alignment;
-  void* const begin = ::VirtualAlloc(nullptr, room, MEM_RESERVE, PAGE_READWRITE);
-  void* data = begin;
-  if (begin == nullptr || std::align(alignment, bytes, data, room) == nullptr) return nullptr;
-  if (::VirtualAlloc(data, bytes, MEM_COMMIT, PAGE_READWRITE) != nullptr) return data;
-  ::VirtualFree(begin, 0, MEM_RELEASE);
-  return nullptr;
+  const std::size_t size = std::max(bytes, alignment);
+  void* const data = ::_aligned_malloc(size, alignment);
+  return data == nullptr ? nullptr : std::memset(data, 0, size);
 }
 
 void free_zeroed(void* memory, std::size_t bytes) noexcept {
   if (bytes <= page_bytes()) return ::_aligned_free(memory);
-  MEMORY_BASIC_INFORMATION info;
-  ::VirtualQuery(memory, &info, sizeof(info));
-  ::VirtualFree(info.AllocationBase, 0, MEM_RELEASE);
+  ::VirtualFree(memory, 0, MEM_RELEASE);
 }
 
 void populate_zeroed(void* /*memory*/, std::size_t /*bytes*/) noexcept {}
@@ -64,10 +53,10 @@ std::uint64_t near_cache_bytes() noexcept {
   std::array<SYSTEM_LOGICAL_PROCESSOR_INFORMATION, 512> all{};
   DWORD bytes = sizeof(all);
   if (::GetLogicalProcessorInformation(all.data(), &bytes) == 0) return 0;
-  for (const auto& one : all) {
-    if (one.Relationship == RelationCache && one.Cache.Level == 2) return one.Cache.Size;
-  }
-  return 0;
+  const auto* const found = std::ranges::find_if(all, [](const auto& one) {
+    return one.Relationship == RelationCache && one.Cache.Level == 2;
+  });
+  return found == all.end() ? 0 : found->Cache.Size;
 }
 
 ArmFeatures arm_features() noexcept { return {}; }
@@ -85,78 +74,56 @@ constexpr std::size_t kMaxBytes = std::size_t{1} << 30;  // in one call
   throw std::system_error(static_cast<int>(error), std::system_category(), name);
 }
 
-// Owns an open file.
-class Handle {
- public:
-  Handle(const fs::path& path, DWORD access, DWORD share, DWORD disposition)
-      : handle_(::CreateFileW(path.c_str(), access, share, nullptr, disposition,
-                              FILE_ATTRIBUTE_NORMAL, nullptr)),
-        error_(::GetLastError()) {}
-  ~Handle() { close(); }
-  Handle& operator=(Handle&&) = delete;
-  [[nodiscard]] HANDLE get() const { return handle_; }
-  [[nodiscard]] bool is_open() const { return handle_ != INVALID_HANDLE_VALUE; }
-  [[nodiscard]] bool is_absent() const {
-    return !is_open() && (error_ == ERROR_FILE_NOT_FOUND || error_ == ERROR_PATH_NOT_FOUND);
-  }
-  void require_open(const fs::path& path) const {
-    if (is_open()) return;
-    std::error_code ignored;
-    if (!fs::is_directory(path, ignored)) fail(name_of(path), error_);
-    throw std::system_error(std::make_error_code(std::errc::is_a_directory), name_of(path));
-  }
-  void close() {
-    if (is_open()) ::CloseHandle(release());
-  }
-  HANDLE release() { return std::exchange(handle_, INVALID_HANDLE_VALUE); }
-
- private:
-  HANDLE handle_;
-  DWORD error_;
+struct Closing {
+  void operator()(HANDLE file) const { ::CloseHandle(file); }
 };
+using File = std::unique_ptr<void, Closing>;
 
 constexpr DWORD kShareAll = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
-HANDLE handle_of(std::intptr_t number) { return reinterpret_cast<HANDLE>(number); }
+// Null where there is no such file. Errors have `name`.
+File open(const fs::path& path, const std::string& name, DWORD access, DWORD share = kShareAll,
+          DWORD how = OPEN_EXISTING) {
+  HANDLE const file = ::CreateFileW(path.c_str(), access, share, nullptr, how, 0, nullptr);
+  if (file != INVALID_HANDLE_VALUE) return File(file);
+  const DWORD error = ::GetLastError();
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) {
+    throw std::system_error(std::make_error_code(std::errc::is_a_directory), name);
+  }
+  if (error == ERROR_FILE_NOT_FOUND && how == OPEN_EXISTING) return nullptr;
+  fail(name, error);
+}
 
-void write_all(const Handle& file, std::span<const std::byte> bytes, const std::string& name) {
-  while (!bytes.empty()) {
-    DWORD count = 0;
+void write_all(const File& file, std::span<const std::byte> bytes, const std::string& name) {
+  for (DWORD count = 0; !bytes.empty(); bytes = bytes.subspan(count)) {
     const auto size = static_cast<DWORD>(std::min(bytes.size(), kMaxBytes));
     if (::WriteFile(file.get(), bytes.data(), size, &count, nullptr) == 0) fail(name);
-    bytes = bytes.subspan(count);
   }
 }
 
 // Where an open file is, behind all links; `path` if the system does not tell.
-fs::path target_of(const Handle& file, const fs::path& path) {
+fs::path target_of(const File& file, const fs::path& path) {
   std::wstring target(std::size_t{1} << 15, L'\0');
-  const DWORD size =
-      ::GetFinalPathNameByHandleW(file.get(), target.data(), static_cast<DWORD>(target.size()), 0);
-  return size == 0 || size >= target.size() ? path : fs::path(target.substr(0, size));
+  const auto room = static_cast<DWORD>(target.size());
+  const DWORD size = ::GetFinalPathNameByHandleW(file.get(), target.data(), room, 0);
+  return size == 0 || size >= room ? path : fs::path(target.substr(0, size));
 }
 
-// Who may do what with an open file, as the system's bytes; none where it does not tell.
-std::vector<std::byte> access_of(const Handle& file) {
-  DWORD size = 0;
-  ::GetKernelObjectSecurity(file.get(), DACL_SECURITY_INFORMATION, nullptr, 0, &size);
-  std::vector<std::byte> access(size);
-  const bool told = ::GetKernelObjectSecurity(file.get(), DACL_SECURITY_INFORMATION, access.data(),
-                                              size, &size) != 0;
-  return told ? access : std::vector<std::byte>();
+// Gives a file the access list of another, entry for entry, if that has one.
+void copy_access(const File& from, const File& to, const std::string& name) {
+  std::vector<std::byte> list(std::size_t{1} << 17);  // twice what the longest list takes
+  DWORD size = static_cast<DWORD>(list.size());
+  constexpr auto kWhat = DACL_SECURITY_INFORMATION;
+  if (::GetKernelObjectSecurity(from.get(), kWhat, list.data(), size, &size) == 0) return;
+  if (::SetKernelObjectSecurity(to.get(), kWhat, list.data()) == 0) fail(name);
 }
-
-// A file that is removed unless it has been renamed.
-struct Temporary {
-  fs::path path;
-  ~Temporary() { ::DeleteFileW(path.c_str()); }
-};
 
 }  // namespace
 
 RegularFile::RegularFile(const fs::path& path) : name_(name_of(path)) {
-  Handle file(path, GENERIC_READ, kShareAll, OPEN_EXISTING);
-  file.require_open(path);
+  File file = open(path, name_, GENERIC_READ);
+  if (file == nullptr) fail(name_, ERROR_FILE_NOT_FOUND);
   if (::GetFileType(file.get()) != FILE_TYPE_DISK) refuse_pipe(name_);
   LARGE_INTEGER size;
   if (::GetFileSizeEx(file.get(), &size) == 0) fail(name_);
@@ -164,71 +131,65 @@ RegularFile::RegularFile(const fs::path& path) : name_(name_of(path)) {
   handle_ = reinterpret_cast<std::intptr_t>(file.release());
 }
 
-RegularFile::~RegularFile() { ::CloseHandle(handle_of(handle_)); }
+RegularFile::~RegularFile() { ::CloseHandle(reinterpret_cast<HANDLE>(handle_)); }
 
 void RegularFile::read(std::uint64_t offset, std::span<std::byte> to) const {
-  while (!to.empty()) {
-    DWORD count = 0;
+  for (DWORD count = 0; !to.empty(); to = to.subspan(count), offset += count) {
     OVERLAPPED at{};
     at.Offset = static_cast<DWORD>(offset);
     at.OffsetHigh = static_cast<DWORD>(offset >> 32);
     const auto size = static_cast<DWORD>(std::min(to.size(), kMaxBytes));
-    if (::ReadFile(handle_of(handle_), to.data(), size, &count, &at) == 0 &&
-        ::GetLastError() != ERROR_HANDLE_EOF) {
-      fail(name_);
-    }
-    if (count == 0) refuse_shorter(name_, offset);
-    offset += count;
-    to = to.subspan(count);
+    const bool good =
+        ::ReadFile(reinterpret_cast<HANDLE>(handle_), to.data(), size, &count, &at) != 0;
+    if (!good && ::GetLastError() != ERROR_HANDLE_EOF) fail(name_);
+    if (!good || count == 0) refuse_shorter(name_, offset);
   }
 }
 
 std::span<std::byte> RegularFile::map() const {
-  HANDLE const mapping =
-      ::CreateFileMappingW(handle_of(handle_), nullptr, PAGE_READONLY,
-                           static_cast<DWORD>(size_ >> 32), static_cast<DWORD>(size_), nullptr);
+  const File mapping(::CreateFileMappingW(reinterpret_cast<HANDLE>(handle_), nullptr, PAGE_READONLY,
+                                          static_cast<DWORD>(size_ >> 32),
+                                          static_cast<DWORD>(size_), nullptr));
   if (mapping == nullptr) fail(name_);
-  void* const view = ::MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
-  const DWORD error = ::GetLastError();
-  ::CloseHandle(mapping);
-  if (view == nullptr) fail(name_, error);
+  void* const view = ::MapViewOfFile(mapping.get(), FILE_MAP_READ, 0, 0, 0);
+  if (view == nullptr) fail(name_);
   return {static_cast<std::byte*>(view), static_cast<std::size_t>(size_)};
 }
 
 void unmap_file(std::span<std::byte> bytes) noexcept { ::UnmapViewOfFile(bytes.data()); }
 
-// Nobody else can open the temporary file before it is complete and has the old one's access.
 void replace_file(const fs::path& path, const std::function<void(const ByteSink& sink)>& produce) {
   const std::string name = name_of(path);
-  Handle old(path, GENERIC_WRITE, kShareAll, OPEN_EXISTING);
-  if (!old.is_absent()) old.require_open(path);
-  if (old.is_open() && ::GetFileType(old.get()) != FILE_TYPE_DISK) {
+  File old = open(path, name, GENERIC_WRITE);
+  if (old != nullptr && ::GetFileType(old.get()) != FILE_TYPE_DISK) {
     return produce([&](std::span<const std::byte> bytes) { write_all(old, bytes, name); });
   }
-  const fs::path target = old.is_open() ? target_of(old, path) : path;
-  const Temporary temporary{target.parent_path() / temporary_name()};
-  Handle file(temporary.path, GENERIC_WRITE | WRITE_DAC, 0, CREATE_NEW);
-  if (!file.is_open()) fail(name);
-  if (std::vector<std::byte> access = access_of(old);
-      !access.empty() &&
-      ::SetKernelObjectSecurity(file.get(), DACL_SECURITY_INFORMATION, access.data()) == 0) {
-    fail(name);
+  const fs::path target = old == nullptr ? path : target_of(old, path);
+  const fs::path temporary = target.parent_path() / temporary_name();
+  // Nobody else can open it before it is complete and has the old one's access list.
+  File file = open(temporary, name, GENERIC_WRITE | WRITE_DAC, 0, CREATE_NEW);
+  try {
+    if (old != nullptr) copy_access(old, file, name);
+    old.reset();
+    produce([&](std::span<const std::byte> bytes) { write_all(file, bytes, name); });
+    if (::FlushFileBuffers(file.get()) == 0) fail(name);
+    file.reset();
+    constexpr DWORD kHow = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
+    if (::MoveFileExW(temporary.c_str(), target.c_str(), kHow) == 0) fail(name);
+  } catch (...) {
+    file.reset();
+    ::DeleteFileW(temporary.c_str());
+    throw;
   }
-  old.close();
-  produce([&](std::span<const std::byte> bytes) { write_all(file, bytes, name); });
-  if (::FlushFileBuffers(file.get()) == 0) fail(name);
-  file.close();
-  constexpr DWORD kHow = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
-  if (::MoveFileExW(temporary.path.c_str(), target.c_str(), kHow) == 0) fail(name);
 }
 
 bool remove_saved(const fs::path& path) {
-  Handle file(path, DELETE, kShareAll, OPEN_EXISTING);
-  if (file.is_absent()) return false;
-  file.require_open(path);
+  const std::string name = name_of(path);
+  File file = open(path, name, DELETE);
+  if (file == nullptr) return false;
   const fs::path target = target_of(file, path);
-  file.close();
-  if (::DeleteFileW(target.c_str()) == 0) fail(name_of(path));
+  file.reset();
+  if (::DeleteFileW(target.c_str()) == 0) fail(name);
   return true;
 }
 

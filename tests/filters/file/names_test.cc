@@ -61,20 +61,5 @@ TEST_F(NamesTest, AMappedFileStaysAsItIs) {
   EXPECT_EQ(names().size(), 1u);
 }
 
-#ifdef _WIN32
-TEST_F(NamesTest, WhatMayNotBeWrittenStays) {
-  const Filter old = filled(8, 1000, 900);
-  save(old, path("filter"));
-  fs::permissions(path("filter"), fs::perms::owner_read);
-  const auto error =
-      test::error_of<std::system_error>([&] { save(filled(8, 9, 9), path("filter")); });
-  ASSERT_TRUE(error);
-  EXPECT_EQ(error->code(), std::errc::permission_denied);
-  EXPECT_EQ(read(path("filter")), to_bytes(old));
-  EXPECT_EQ(names().size(), 1u);
-  fs::permissions(path("filter"), fs::perms::owner_all);
-}
-#endif
-
 }  // namespace
 }  // namespace nestline
