@@ -73,7 +73,9 @@ class Input {
 /// and mode of the old one as far as they can be given (not its other attributes or hard links), or
 /// mode 0666 less the umask. A file that may not be written is not replaced. A symbolic link stays,
 /// and the file it points to is replaced or created. A pipe or a device is not replaced: the bytes
-/// are written to it. Errors are a std::system_error that names the path.
+/// are written to it. Errors are a std::system_error that names the path. On Windows a new file has
+/// the access list of the old one, an error may say that another process has the old one open, and
+/// after a loss of power the old one may be back.
 ///
 /// A stream must be binary (std::ios::binary where that matters), and is flushed. When it fails,
 /// std::system_error with std::io_errc::stream, or what it is set to throw; exceptions of a
@@ -95,7 +97,8 @@ class Output {
 };
 
 /// Removes a file that save has written, and returns when no loss of power can bring it back. False
-/// if there is none. Throws std::system_error, also when the folder cannot be opened to sync it.
+/// if there is none. Throws std::system_error, also when the folder cannot be opened to sync it. On
+/// Windows a loss of power may bring it back.
 NESTLINE_EXPORT bool remove_saved(const std::filesystem::path& path);
 
 /// The bytes that save would write, of a filter of any kind. Throws what save throws.

@@ -187,7 +187,7 @@ nestline_filter* nestline_build(const nestline_options* options, nestline_keys k
                                 uint8_t* outcomes, const char** error);
 /// A copy in memory, at one instant. That of a mapped filter is checked first. O(memory).
 nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** error);
-/// Reads a file into memory and checks everything. O(file).
+/// Reads a file into memory and checks everything. On Windows every path is UTF-8. O(file).
 nestline_filter* nestline_load(const char* path, const char** error);
 /// A filter that answers from a read-only mapping of its file, without reading it first. `verify`
 /// states when the blocks of the file are checked, and so what damage does to answers: see Verify

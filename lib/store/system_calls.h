@@ -13,7 +13,7 @@
 #include <filesystem>
 #include <memory>
 
-#include "lib/filters/file/sources.h"
+#include "lib/system/posix.h"
 #include "lib/store/disk.h"
 #include "lib/store/log_format.h"
 

@@ -3,8 +3,8 @@
 #ifndef NESTLINE_TESTS_SUPPORT_TEMP_FOLDER_H_
 #define NESTLINE_TESTS_SUPPORT_TEMP_FOLDER_H_
 
-#include <cstdlib>
 #include <filesystem>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -14,9 +14,13 @@ namespace nestline::test {
 class TempFolder {
  public:
   TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "nestline_test.XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error(name + ": cannot be made");
-    path_ = name;
+    std::random_device random;
+    path_ = std::filesystem::temp_directory_path() /
+            ("nestline_test." + std::to_string(random()) + "." + std::to_string(random()));
+    if (!std::filesystem::create_directory(path_)) {
+      throw std::runtime_error(path_.string() + ": is there already");
+    }
+    std::filesystem::permissions(path_, std::filesystem::perms::owner_all);
   }
   ~TempFolder() {
     std::error_code ignored;

@@ -1,15 +1,13 @@
 #include "lib/engine/kernels/targets.h"
 
 #include <hwy/detect_targets.h>
-#include <unistd.h>
 
 #include <algorithm>
 
+#include "lib/system/system.h"
+
 #if HWY_ARCH_X86
 #include <cpuid.h>
-#elif HWY_ARCH_ARM_A64 && defined(__linux__)
-#include <sys/auxv.h>
-#include <sys/prctl.h>
 #endif
 
 namespace nestline { inline namespace v0_3 {
@@ -69,15 +67,15 @@ std::int64_t detect() {
   return targets;
 }
 
-#elif HWY_ARCH_ARM_A64 && defined(__linux__)
+#elif HWY_ARCH_ARM_A64
 
 // Linux reports what the processor has to every program, in these bits and numbers.
 std::int64_t detect() {
-  constexpr unsigned long kAes = 1ul << 3, kSve = 1ul << 22;      // of AT_HWCAP
-  constexpr unsigned long kSve2 = 1ul << 1, kSve2Aes = 1ul << 2;  // of AT_HWCAP2
-  constexpr int kGetVectorLength = 51, kVectorLength = 0xffff;    // of prctl
-  const auto has = [](unsigned long word, unsigned long bits) { return (word & bits) == bits; };
-  const unsigned long one = getauxval(AT_HWCAP), two = getauxval(AT_HWCAP2);
+  constexpr std::uint64_t kAes = 1 << 3, kSve = 1 << 22;      // of AT_HWCAP
+  constexpr std::uint64_t kSve2 = 1 << 1, kSve2Aes = 1 << 2;  // of AT_HWCAP2
+  constexpr int kVectorLength = 0xffff;
+  const auto has = [](std::uint64_t word, std::uint64_t bits) { return (word & bits) == bits; };
+  const auto [one, two, length] = arm_features();
   std::int64_t targets = 0;
   // Highway's NEON is compiled with the instructions for AES.
   if (has(one, kAes)) targets |= HWY_NEON;
@@ -86,7 +84,6 @@ std::int64_t detect() {
   const bool has_sve2 = has(two, kSve2 | kSve2Aes);
   if (has_sve2) targets |= HWY_SVE2;
   // Two targets are each for one vector length.
-  const int length = ::prctl(kGetVectorLength);
   if (length < 0) return targets;
   if ((length & kVectorLength) == 32) targets |= HWY_SVE_256;
   if ((length & kVectorLength) == 16 && has_sve2) targets |= HWY_SVE2_128;
@@ -95,7 +92,7 @@ std::int64_t detect() {
 
 #else
 
-// Elsewhere kernels are compiled once, and other systems of arm64 have NEON.
+// Elsewhere kernels are compiled once.
 std::int64_t detect() { return 0; }
 
 #endif
@@ -108,14 +105,9 @@ std::int64_t supported_targets() {
 }
 
 std::uint64_t blocks_in_near_cache() {
-#ifdef _SC_LEVEL2_CACHE_SIZE  // musl, among others, does not tell
-  constexpr long kBlockBytes = 64;
-  static const auto blocks =
-      static_cast<std::uint64_t>(std::max(::sysconf(_SC_LEVEL2_CACHE_SIZE), 0L) / 2 / kBlockBytes);
+  constexpr std::uint64_t kBlockBytes = 64;
+  static const std::uint64_t blocks = near_cache_bytes() / 2 / kBlockBytes;
   return blocks;
-#else
-  return 0;
-#endif
 }
 
 void force_target(std::int64_t target) { forced = target; }

@@ -159,9 +159,10 @@ Handle* make_handle(const char** error, Make&& make) {
   }
 #define NESTLINE_BARE(...) __VA_ARGS__
 
+// As the system takes it, on Windows from UTF-8.
 inline std::filesystem::path path_of(const char* path) {
   require(path != nullptr, "the path is NULL");
-  return path;
+  return reinterpret_cast<const char8_t*>(path);
 }
 
 // Nothing in memory is larger: such a size is a negative number that was converted.

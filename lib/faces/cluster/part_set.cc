@@ -33,9 +33,8 @@
 #include <vector>
 
 #include "lib/faces/embed/fields.h"
-#include "lib/filters/file/replacement.h"
-#include "lib/filters/file/sources.h"
 #include "lib/filters/parallel/parallel_tasks.h"
+#include "lib/system/system.h"
 
 namespace nestline { inline namespace v0_3 { namespace cluster {
 namespace {

@@ -1,5 +1,6 @@
 // Decides when memory that readers may still be using can be freed. It uses userspace RCU, in the
-// flavour whose threads register automatically (liburcu-bp).
+// flavour whose threads register automatically (liburcu-bp); where there is none, as on Windows,
+// counted_sections.h.
 //
 // A reader pays a few moves to memory of its own thread, whatever the number of threads, and never
 // waits. A thread that frees memory waits for all readers of the process that are in a section at
@@ -13,8 +14,6 @@
 #ifndef NESTLINE_LIB_FILTERS_CONCURRENT_RECLAIM_H_
 #define NESTLINE_LIB_FILTERS_CONCURRENT_RECLAIM_H_
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -25,6 +24,40 @@
 
 #include "lib/filters/concurrent/thread_number.h"
 #include "lib/filters/filter/storage.h"
+
+namespace nestline { inline namespace v0_3 {
+
+// Whether the calling thread is in a section.
+inline bool is_in_section() noexcept;
+
+// Throws std::logic_error in a thread that is in a section: it would wait for itself, and so for
+// ever, if it waited for readers, or for a thread that waits for them. So every wait begins with
+// this, before it takes a mutex or changes anything.
+inline void refuse_in_section() {
+  if (!is_in_section()) return;
+  throw std::logic_error(
+      "this call would wait for ever for its own thread, which is still reading: it has a "
+      "ConcurrentReader, or is in a function that Store::get calls or between urcu_bp_read_lock() "
+      "and urcu_bp_read_unlock(); make the call after that has ended");
+}
+
+// The same for changes of one key, which must not throw: it ends the program with that sentence.
+// (An exception that leaves a noexcept function may end it without.)
+[[gnu::cold]] inline void require_no_section() noexcept {
+  try {
+    refuse_in_section();
+  } catch (...) {
+    std::terminate();
+  }
+}
+
+}}  // namespace nestline
+
+#if NESTLINE_COUNTED_SECTIONS
+#include "lib/filters/concurrent/counted_sections.h"
+#else
+
+#include <pthread.h>
 
 // Before each use of a thread_local variable of another file, C++ code checks whether its
 // constructor has to run. liburcu's variables are C and have no constructor: hence __thread.
@@ -72,6 +105,11 @@ inline void show_all() noexcept {
 NESTLINE_INLINE unsigned long* section_count() noexcept {
   static_assert(offsetof(struct urcu_bp_reader, ctr) == 0);
   return reinterpret_cast<unsigned long*>(URCU_TLS(urcu_bp_reader));
+}
+
+inline bool is_in_section() noexcept {
+  const unsigned long* const count = section_count();
+  return count != nullptr && (*count & URCU_BP_GP_CTR_NEST_MASK) != 0;
 }
 
 // The counts of the threads that have been in sections here. In the child of a fork() the other
@@ -192,28 +230,6 @@ class WriteSection : public Section {
   WriteSection() noexcept : Section(urcu_bp_has_sys_membarrier != 0) {}
 };
 
-// Throws std::logic_error in a thread that is in a section: it would wait for itself, and so for
-// ever, if it waited for readers, or for a thread that waits for them. So every wait begins with
-// this, before it takes a mutex or changes anything.
-inline void refuse_in_section() {
-  const unsigned long* const count = section_count();
-  if (count == nullptr || (*count & URCU_BP_GP_CTR_NEST_MASK) == 0) return;
-  throw std::logic_error(
-      "this call would wait for ever for its own thread, which is still reading: it has a "
-      "ConcurrentReader, or is in a function that Store::get calls or between urcu_bp_read_lock() "
-      "and urcu_bp_read_unlock(); make the call after that has ended");
-}
-
-// The same for changes of one key, which must not throw: it ends the program with that sentence.
-// (An exception that leaves a noexcept function may end it without.)
-[[gnu::cold]] inline void require_no_section() noexcept {
-  try {
-    refuse_in_section();
-  } catch (...) {
-    std::terminate();
-  }
-}
-
 // Registers the calling thread, so that its sections need no memory. Throws std::bad_alloc.
 inline void register_reader() {
   // A chunk for 4,096 threads: a system that grants this grants what liburcu requests next.
@@ -251,5 +267,7 @@ inline void wait_for_readers() {
 }
 
 }}  // namespace nestline
+
+#endif  // NESTLINE_COUNTED_SECTIONS
 
 #endif  // NESTLINE_LIB_FILTERS_CONCURRENT_RECLAIM_H_

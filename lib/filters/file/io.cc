@@ -1,7 +1,5 @@
-// Filters to and from files, byte arrays, streams and callbacks, and the reading of files.
-// file_format.h documents what the bytes mean, replacement.h how a file is replaced.
-#include <sys/stat.h>
-
+// Filters to and from files, byte arrays, streams and callbacks. file_format.h documents what the
+// bytes mean.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +21,6 @@
 #include <vector>
 
 #include "lib/filters/file/filter_bytes.h"
-#include "lib/filters/file/replacement.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
@@ -37,33 +34,6 @@ constexpr std::uint64_t kFirstBlocks = (std::uint64_t{16} << 20) / kBlockBytes;
 }
 
 }  // namespace
-
-// Without O_NONBLOCK, opening a pipe would wait for a writer.
-RegularFile::RegularFile(const std::filesystem::path& path)
-    : name_(path.string()), file_(path, O_RDONLY | O_NONBLOCK) {
-  if (!file_.is_open()) fail(name_, errno);
-  struct stat status {};
-  if (::fstat(file_.number(), &status) != 0) fail(name_, errno);
-  if (S_ISDIR(status.st_mode)) fail(name_, EISDIR);
-  if (!S_ISREG(status.st_mode)) {
-    throw FormatError(name_, 0,
-                      "this is a pipe or a device, but a filter is read from a file; copy it into "
-                      "one first");
-  }
-  size_ = static_cast<std::uint64_t>(status.st_size);
-}
-
-void RegularFile::read(std::uint64_t offset, std::span<std::byte> to) const {
-  while (!to.empty()) {
-    const auto count = uninterrupted([&] {
-      return ::pread(file_.number(), to.data(), to.size(), static_cast<::off_t>(offset));
-    });
-    if (count < 0) fail(name_, errno);
-    if (count == 0) throw FormatError(name_, offset, "the file became shorter while it was read");
-    offset += static_cast<std::uint64_t>(count);
-    to = to.subspan(static_cast<std::size_t>(count));
-  }
-}
 
 std::size_t StreamSource::read_some(std::span<std::byte> to) {
   std::size_t filled = 0;

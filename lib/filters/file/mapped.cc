@@ -29,8 +29,7 @@ Mapped::Mapped(const std::filesystem::path& path, Kind kind, Verify verify)
 
 Mapped::Mapped(const RegularFile& file, const std::filesystem::path& path, Kind kind, Verify verify)
     // In this order: an empty file has no header, and cannot be mapped.
-    : Mapped{read_header(file, kind), Storage::map(file.descriptor(), file.size(), path), path,
-             verify} {}
+    : Mapped{read_header(file, kind), Storage::map(file), path, verify} {}
 
 Mapped::Mapped(std::span<const std::byte> bytes, Kind kind, Verify verify)
     : Mapped(read_header(MemorySource("bytes", require_aligned(bytes)), kind), Storage::view(bytes),

@@ -30,7 +30,7 @@ class Mapped {
 
   // All bytes of the file.
   [[nodiscard]] MemorySource source() const {
-    return {blocks.path.string(), blocks.storage.bytes()};
+    return {name_of(blocks.path), blocks.storage.bytes()};
   }
 
   // Whether every section has been checked and is good, or none is to be checked.

@@ -1,10 +1,7 @@
-// Open files, and where a filter's bytes come from. A source has a name for errors, and read(),
-// which fills `to`. Those of known length have size() and are read at any offset.
+// Where a filter's bytes come from. A source has a name for errors, and read(), which fills `to`.
+// Those of known length have size() and are read at any offset, as RegularFile does.
 #ifndef NESTLINE_LIB_FILTERS_FILE_SOURCES_H_
 #define NESTLINE_LIB_FILTERS_FILE_SOURCES_H_
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,59 +13,10 @@
 #include <system_error>
 #include <utility>
 
+#include "lib/system/system.h"
 #include "nestline/io.h"
 
 namespace nestline { inline namespace v0_3 {
-
-// Throws the std::system_error of an errno value; `file` is its text.
-[[noreturn]] inline void fail(const std::string& file, int error) {
-  throw std::system_error(error, std::generic_category(), file);
-}
-
-// Repeats a system call while signals interrupt it.
-template <typename Call>
-auto uninterrupted(Call&& call) {
-  auto result = call();
-  while (result < 0 && errno == EINTR) result = call();
-  return result;
-}
-
-// Owns an open file.
-class FileDescriptor {
- public:
-  FileDescriptor(const std::filesystem::path& path, int flags, ::mode_t mode = 0)
-      : number_(uninterrupted([&] { return ::open(path.c_str(), flags | O_CLOEXEC, mode); })) {}
-  ~FileDescriptor() { close(); }
-  FileDescriptor& operator=(FileDescriptor&&) = delete;
-  [[nodiscard]] bool is_open() const { return number_ >= 0; }
-  [[nodiscard]] const int& number() const { return number_; }
-  // False on an error. The file is closed in any case, even when a signal interrupts the call.
-  bool close() {
-    const int number = std::exchange(number_, -1);
-    return number < 0 || ::close(number) == 0 || errno == EINTR;
-  }
-
- private:
-  int number_;
-};
-
-// A regular file. It is read with pread, not through a mapping: a file that is written to or
-// truncated meanwhile fails the checks, but cannot end the program.
-class RegularFile {
- public:
-  // Throws std::system_error; FormatError if it is not a regular file.
-  explicit RegularFile(const std::filesystem::path& path);
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] std::uint64_t size() const { return size_; }
-  [[nodiscard]] int descriptor() const { return file_.number(); }
-  // Throws std::system_error; FormatError where the file ends too early.
-  void read(std::uint64_t offset, std::span<std::byte> to) const;
-
- private:
-  std::string name_;
-  FileDescriptor file_;
-  std::uint64_t size_ = 0;
-};
 
 // Bytes in memory.
 class MemorySource {

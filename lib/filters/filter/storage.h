@@ -4,12 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory_resource>
 #include <span>
 #include <utility>
 
 #include "lib/engine/place/layout.h"
+#include "lib/system/system.h"
 
 namespace nestline { inline namespace v0_3 {
 
@@ -25,9 +25,9 @@ class Storage {
   ~Storage();
   // Zeroed memory for `blocks` blocks; null: from mapped_memory(). Throws std::bad_alloc.
   static Storage allocate(std::uint64_t blocks, std::pmr::memory_resource* memory = nullptr);
-  // The first `size` bytes, at least one, of an open file, read-only; the file may be closed
-  // afterwards. Throws std::system_error with `path` as its text.
-  static Storage map(int file, std::uint64_t size, const std::filesystem::path& path);
+  // All bytes of a file, at least one, read-only; the file may be closed afterwards. Throws
+  // std::system_error.
+  static Storage map(const RegularFile& file);
 
   // Bytes that the caller keeps, and that no thread writes.
   static Storage view(std::span<const std::byte> bytes) noexcept {
@@ -35,9 +35,7 @@ class Storage {
     return {const_cast<std::byte*>(bytes.data()), bytes.size(), std::pmr::null_memory_resource()};
   }
 
-  // Asks the system for all pages at once, where a fault for each one takes long: small pages from
-  // mapped_memory(), that is, what does not fill a huge page. For memory that is about to be
-  // written from end to end. A hint.
+  // populate_zeroed(), for memory that is about to be written from end to end.
   void populate() const;
   // Brings all of it into memory, so that later writes meet no fault. For memory that is zeroed.
   void touch() const;

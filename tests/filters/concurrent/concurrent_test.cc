@@ -34,11 +34,14 @@
 #include "nestline/parallel.h"
 #include "tests/filters/concurrent/filter_pair.h"
 #include "tests/filters/concurrent/many_writers.h"
-#include "tests/support/child_process.h"
 #include "tests/support/errors.h"
 #include "tests/support/keys_of_kinds.h"
 #include "tests/support/model.h"
 #include "tests/support/wrong_lengths.h"
+
+#ifndef _WIN32
+#include "tests/support/child_process.h"
+#endif
 
 namespace nestline::test { namespace {
 
@@ -505,6 +508,8 @@ TEST(ConcurrentReaderTest, EndsTheProgramWhereACallMustNotThrow) {
   EXPECT_DEATH(change([&] { elsewhere->erase(1); }), "its own thread");
 }
 
+#ifndef _WIN32
+
 TEST(ConcurrentFilterTest, RefusedMemoryChangesNothing) {
 #if defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer itself needs memory";
@@ -542,6 +547,8 @@ TEST(ConcurrentFilterTest, RefusedMemoryChangesNothing) {
   ASSERT_TRUE(filter.insert(~std::uint64_t{0}));
   EXPECT_GT(filter.memory_bytes(), bytes);
 }
+
+#endif  // _WIN32
 
 }  // namespace
 }  // namespace nestline::test

@@ -32,7 +32,7 @@ class IoTest : public testing::Test {
   [[nodiscard]] std::vector<std::string> names() const {
     std::vector<std::string> all;
     for (const auto& file : fs::directory_iterator(folder_.path())) {
-      all.push_back(file.path().filename());
+      all.push_back(file.path().filename().string());
     }
     std::sort(all.begin(), all.end());
     return all;

@@ -2,7 +2,6 @@
 // that is damaged, cut off or endless is refused, and takes no more memory than the bytes that it
 // gave.
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -24,6 +23,10 @@
 #include "tests/filters/file/format_tools.h"
 #include "tests/filters/file/io_fixture.h"
 #include "tests/support/errors.h"
+
+#ifdef __linux__
+#include <unistd.h>
+#endif
 
 namespace nestline { namespace {
 
@@ -119,6 +122,8 @@ TEST_F(StreamTest, EveryTruncationIsRefused) {
   }
 }
 
+#ifdef __linux__
+
 // Bytes of address space of this process.
 std::size_t address_space() {
   std::ifstream statm("/proc/self/statm");
@@ -156,6 +161,8 @@ TEST_F(StreamTest, MemoryGrowsWithTheBytesGiven) {
   std::istringstream stream(text_of(header), std::ios::binary);
   EXPECT_THROW(Filter::load(stream), FormatError);
 }
+
+#endif  // __linux__
 
 TEST_F(StreamTest, FunctionsMayFail) {
   const Filter filter = filled(8, 100'000, 900);

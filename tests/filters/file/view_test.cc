@@ -2,7 +2,6 @@
 // answers as the one that was saved, and what each Verify promises for damage anywhere. What
 // loading refuses of each kind: damage, other lengths, other kinds.
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -21,6 +20,7 @@
 #include "nestline/expiring_filter.h"
 #include "nestline/io.h"
 #include "nestline/maplet.h"
+#include "nestline/memory.h"
 #include "tests/filters/file/format_tools.h"
 #include "tests/support/answers.h"
 #include "tests/support/errors.h"
@@ -88,13 +88,13 @@ class ViewTest : public testing::Test {
   ViewTest() {
     for (std::uint64_t key = 0; key < kKeys; ++key) kind_.insert(key);
     const test::Bytes bytes = test::saved_bytes(kind_.saved);
-    void* const room = ::mmap(nullptr, bytes.size() + kSlack, PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    EXPECT_NE(room, MAP_FAILED);
+    void* const room = mapped_memory().allocate(bytes.size() + kSlack, kSlack);
     std::memcpy(room, bytes.data(), bytes.size());
     bytes_ = {static_cast<std::byte*>(room), bytes.size()};
   }
-  ~ViewTest() override { ::munmap(bytes_.data(), bytes_.size() + kSlack); }
+  ~ViewTest() override {
+    mapped_memory().deallocate(bytes_.data(), bytes_.size() + kSlack, kSlack);
+  }
 
   static void load_in_pieces(std::span<const std::byte> bytes) {
     (void)Saved::load(test::Giver(bytes, 1000));

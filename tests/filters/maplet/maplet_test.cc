@@ -2,7 +2,6 @@
 #include "nestline/maplet.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +18,10 @@
 #include "lib/engine/place/geometry.h"
 #include "tests/filters/maplet/pairs.h"
 #include "tests/support/errors.h"
+
+#ifdef __linux__
+#include <sys/resource.h>
+#endif
 
 namespace nestline::test { namespace {
 
@@ -289,9 +292,13 @@ TEST(MapletTest, PreparedKeysAreKeys) {
 
 // Page faults of this thread so far that needed no disk.
 long faults() {
+#ifdef __linux__
   rusage usage{};
   EXPECT_EQ(getrusage(RUSAGE_THREAD, &usage), 0);
   return usage.ru_minflt;
+#else
+  return 0;  // the system does not tell
+#endif
 }
 
 // Of 1.5 MiB in small pages.

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "lib/faces/command/io/command.h"
+#include "nestline/io.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {
 

@@ -21,7 +21,7 @@
 #include "lib/faces/command/io/file_lock.h"
 #include "lib/faces/command/io/progress.h"
 #include "lib/faces/command/io/query_lines.h"
-#include "lib/filters/file/replacement.h"
+#include "lib/system/system.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "lib/filters/file/sources.h"
+#include "lib/system/posix.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {
 

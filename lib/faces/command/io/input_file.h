@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "lib/filters/file/sources.h"
+#include "lib/system/posix.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {
 

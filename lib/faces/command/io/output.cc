@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lib/faces/command/io/errors.h"
-#include "lib/filters/file/sources.h"
+#include "lib/system/posix.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {

@@ -13,7 +13,7 @@
 #include "lib/faces/command/io/output.h"
 #include "lib/faces/command/io/progress.h"
 #include "lib/faces/command/store/commands.h"
-#include "lib/filters/file/replacement.h"
+#include "lib/system/system.h"
 #include "nestline/store_files.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {

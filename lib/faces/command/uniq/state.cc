@@ -29,7 +29,7 @@
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/input_file.h"
 #include "lib/faces/command/io/output.h"
-#include "lib/filters/file/replacement.h"
+#include "lib/system/system.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
