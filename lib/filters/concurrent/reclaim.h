@@ -1,6 +1,6 @@
 // Decides when memory that readers may still be using can be freed. It uses userspace RCU, in the
-// flavour whose threads register automatically (liburcu-bp); on Windows, which has none,
-// counted_sections.h.
+// flavour whose threads register automatically (liburcu-bp); on Windows and in WebAssembly, which
+// have none, counted_sections.h.
 //
 // A reader pays a few moves to memory of its own thread, whatever the number of threads, and never
 // waits. A thread that frees memory waits for all readers of the process that are in a section at
@@ -25,7 +25,7 @@
 #include "lib/filters/concurrent/thread_number.h"
 #include "lib/filters/filter/storage.h"
 
-#if !defined(NESTLINE_COUNTED_SECTIONS) && defined(_WIN32)
+#if !defined(NESTLINE_COUNTED_SECTIONS) && (defined(_WIN32) || defined(__EMSCRIPTEN__))
 #define NESTLINE_COUNTED_SECTIONS 1
 #endif
 
