@@ -88,7 +88,7 @@ class NESTLINE_EXPORT ConcurrentReader {
   ConcurrentReader(const LookupFallback& of, const internal::KeyHasher& hash_of) noexcept;
   [[nodiscard]] bool may_contain_one(Hash key) const noexcept;
   void fetch(Hash key) const noexcept;
-  alignas(void*) unsigned char section_[2 * sizeof(void*)];
+  alignas(std::uint64_t) unsigned char section_[2 * sizeof(std::uint64_t)];
   const void* state_;
   const void* table_;  // where the state keeps its pointer to the table
   internal::KeyHasher hash_of_;

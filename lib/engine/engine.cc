@@ -6,7 +6,10 @@ namespace nestline { inline namespace v0_3 {
 
 const Engine& engine_for(int layout, Placement placement) {
   if (is_expiring(layout)) return expiring_engine(layout);
-  return is_maplet(layout) ? maplet_engine(layout) : filter_engine(layout, placement);
+#if !NESTLINE_SMALL
+  if (is_maplet(layout)) return maplet_engine(layout);
+#endif
+  return filter_engine(layout, placement);
 }
 
 }}  // namespace nestline

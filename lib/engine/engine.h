@@ -14,6 +14,10 @@
 //
 // What a layout does not have is null. Operations are there once for each lock policy (locking.h).
 // None allocates or throws. Neither keys nor growth nor counters are known here.
+//
+// Where NESTLINE_SMALL is defined, for one thread and as few bytes as possible, much is left out
+// and null: maplets, bulk builds, updates, operations beside other threads, and those that change
+// filters with guest lanes.
 #ifndef NESTLINE_LIB_ENGINE_ENGINE_H_
 #define NESTLINE_LIB_ENGINE_ENGINE_H_
 

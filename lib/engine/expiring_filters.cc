@@ -92,6 +92,21 @@ constexpr ExpiringOperations expiring_operations() {
           renew_run<L, Locks>, ticks_left_run<L, Locks>, sweep<L, Locks>};
 }
 
+#if NESTLINE_SMALL
+// Lookups where no other thread writes.
+template <class L>
+bool contains_beside_none(const BlocksView& view, const LookupFallback&,
+                          std::uint64_t hash) noexcept {
+  return contains<L>(view, hash);
+}
+template <class L>
+bool contains_batch_beside_none(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap,
+                                std::uint64_t*) noexcept {
+  contains_batch<L>(view, inputs, bitmap);
+  return false;
+}
+#endif
+
 template <class L>
 constexpr Engine expiring_engine() {
   Engine engine{};
@@ -99,9 +114,15 @@ constexpr Engine expiring_engine() {
   engine.layout = L::kNumber;
   engine.block = block_kernels<L>();
   engine.block.dead = dead<L>;
-  engine.lookups = lookup_operations<L>();
   engine.expiring.one_writer = expiring_operations<L, OneWriter>();
+#if NESTLINE_SMALL
+  engine.expiring.one_writer.contains = nullptr;
+  engine.lookups = {contains_beside_none<L>, contains_batch_beside_none<L>, bits_to_bytes, nullptr,
+                    nullptr};
+#else
+  engine.lookups = lookup_operations<L>();
   engine.expiring.many_writers = expiring_operations<L, BlockLocks>();
+#endif
   return engine;
 }
 

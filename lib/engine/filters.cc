@@ -98,13 +98,23 @@ constexpr Engine filter_engine() {
   Engine engine{};
   engine.target = HWY_TARGET;
   engine.layout = L::kNumber;
+  engine.filter_lookups = {contains<Plain>, contains_away<Plain>, contains_batch<Plain>};
+#if NESTLINE_SMALL
+  engine.block = block_kernels<Plain>();
+  engine.lookups.bits_to_bytes = bits_to_bytes;
+  if constexpr (!L::kHasGuestLanes) engine.filter.alone = filter_operations<L, NoLocks>();
+  engine.filter.alone.update = nullptr;
+  engine.filter.alone.contains = nullptr;
+  engine.filter.alone.count = count<Plain, NoLocks>;
+  engine.filter.alone.count_run = count_run<Plain, NoLocks>;
+#else
   engine.block = block_kernels<L>();
   engine.lookups = lookup_operations<Plain>();
-  engine.filter_lookups = {contains<Plain>, contains_away<Plain>, contains_batch<Plain>};
   engine.filter = {filter_operations<L, NoLocks>(), filter_operations<L, OneWriter>(),
                    filter_operations<L, BlockLocks>()};
-  engine.split = split<Plain>;
   engine.build = &kBuild<L>;
+#endif
+  engine.split = split<Plain>;
   return engine;
 }
 

@@ -56,7 +56,7 @@ class RegularFile {
  private:
   std::string name_;
   std::uint64_t size_ = 0;
-  std::intptr_t handle_ = -1;
+  [[maybe_unused]] std::intptr_t handle_ = -1;
 };
 
 void unmap_file(std::span<std::byte> bytes) noexcept;

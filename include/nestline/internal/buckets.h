@@ -92,10 +92,21 @@ struct ComputedBuckets {
   }
 };
 
+// Tables are made by the compiler; in a small program, whose bytes they would double, at its start,
+// as nothing with an asm statement is constant.
+#if NESTLINE_SMALL
+#define NESTLINE_TABLE inline const
+#define NESTLINE_AT_START asm("")
+#else
+#define NESTLINE_TABLE inline constexpr
+#define NESTLINE_AT_START static_cast<void>(0)
+#endif
+
 // For each segment, each fingerprint's bucket with the segment's first slot (segment 0: at bucket
 // offset 0).
 template <class Computed>
-inline constexpr auto kUnturned = [] {
+NESTLINE_TABLE auto kUnturned = [] {
+  NESTLINE_AT_START;
   std::array<std::array<std::uint64_t, std::size_t{1} << Computed::kBits>, Computed::kChoices>
       all{};
   for (std::uint32_t segment = 0; segment < Computed::kChoices; ++segment) {
@@ -152,7 +163,8 @@ struct TurnedBuckets8 : ComputedBuckets<8, kSegments, kSegmentSlots> {
 template <class Computed>
 inline constexpr bool kAreNarrow = Computed::kSlots - Computed::kSlotsPerSegment <= 32;
 template <class Computed>
-inline constexpr auto kAtOffset0 = [] {
+NESTLINE_TABLE auto kAtOffset0 = [] {
+  NESTLINE_AT_START;
   using Slots = std::conditional_t<kAreNarrow<Computed>, std::uint32_t, std::uint64_t>;
   std::array<Slots, std::size_t{1} << Computed::kBits> all{};
   std::uint32_t f = 0;
@@ -190,5 +202,8 @@ struct TurnedBuckets : ComputedBuckets<kWidth, kSegments, kSegmentSlots> {
 };
 
 }}}  // namespace nestline::internal
+
+#undef NESTLINE_TABLE
+#undef NESTLINE_AT_START
 
 #endif  // NESTLINE_INTERNAL_BUCKETS_H_

@@ -352,12 +352,12 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
 template <class L>
 HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
                        InputKind input, Group& group) {
-  if (L::kForm == Form::maplet ||
+  if (L::kForm == Form::maplet || HWY_TARGET == HWY_WASM ||
       HWY_UNLIKELY(view.geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
     locate_each<L>(view, keys, count, input, group);
     return;
   }
-  if constexpr (L::kForm != Form::maplet) {
+  if constexpr (L::kForm != Form::maplet && HWY_TARGET != HWY_WASM) {
     alignas(64) std::uint64_t padded[kGroup];
     if (count < kGroup) {
       std::copy_n(keys, count, padded);

@@ -174,7 +174,9 @@ template <class L, bool kBeside, Reach kReach>
 HWY_INLINE void probe_homes([[maybe_unused]] const BlocksView& view, ProbeGroup& group,
                             std::size_t count, const std::uint64_t* ahead) {
   std::uint32_t drift = 0;
+#if !NESTLINE_SMALL
   HWY_UNROLL(8)
+#endif
   for (std::size_t i = 0; i < count; ++i) {
     if constexpr (kReach == Reach::near) prefetch_at(ahead[i]);
     if constexpr (kReach == Reach::far) prefetch_far(ahead[i]);
@@ -245,8 +247,9 @@ class HomeStages {
     const Group& ahead = ring_[(g + kAhead) % kRing];
     const std::size_t ahead_size = size_of(g + kAhead);
     locate_group(g + kAhead);
-    if (ahead_size != kGroup) {
-      // The end of the batch: nothing, or less than a group, is left to prefetch.
+    if (ahead_size != kGroup || HWY_TARGET == HWY_WASM) {
+      // The end of the batch: nothing, or less than a group, is left to prefetch. WebAssembly has
+      // no prefetches.
       prefetch_homes(ahead, ahead_size);
       probe_homes<L, kBeside, Reach::none>(view_, group, size_of(g), nullptr);
     } else if (reach_ == Reach::far) {

@@ -85,8 +85,17 @@ using BlockTag = hn::CappedTag<T, kBlockBytes / sizeof(T)>;
 // A mask of at most 64 lanes as bits, read in the size of the largest mask: a move between
 // registers. SVE's may be shorter: what StoreMaskBits does not write is 0.
 template <class D, class Mask>
-HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
+HWY_INLINE std::uint64_t bits_of([[maybe_unused]] D d, Mask mask) {
   static_assert(hn::MaxLanes(D()) <= 64);
+#if HWY_TARGET == HWY_WASM
+  // One instruction there, which Highway 1.0.3 does not use.
+  using T = hn::TFromD<D>;
+  static_assert(hn::MaxLanes(D()) * sizeof(T) == 16);
+  if constexpr (sizeof(T) == 1) return wasm_i8x16_bitmask(mask.raw);
+  if constexpr (sizeof(T) == 2) return wasm_i16x8_bitmask(mask.raw);
+  if constexpr (sizeof(T) == 4) return wasm_i32x4_bitmask(mask.raw);
+  return wasm_i64x2_bitmask(mask.raw);
+#else
   std::uint8_t bytes[8] = {};
   hn::StoreMaskBits(d, mask, bytes);
   hwy::UnsignedFromSize<(hn::MaxLanes(D()) + 7) / 8> bits;
@@ -101,6 +110,7 @@ HWY_INLINE std::uint64_t bits_of(D d, Mask mask) {
   }
 #endif
   return bits;
+#endif
 }
 
 // The inverse: the lowest bits as a mask.

@@ -184,7 +184,8 @@ ConcurrentReader::ConcurrentReader(const LookupFallback& of, const KeyHasher& ha
     : state_(&of),
       table_(static_cast<const ConcurrentFilter::State&>(of).address_of_table()),
       hash_of_(hash_of) {
-  static_assert(sizeof(OwnSection) <= sizeof(section_) && alignof(OwnSection) <= alignof(void*));
+  static_assert(sizeof(OwnSection) <= sizeof(section_) &&
+                alignof(OwnSection) <= alignof(std::uint64_t));
   new (section_) OwnSection;
 }
 

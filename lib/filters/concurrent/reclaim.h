@@ -1,6 +1,6 @@
 // Decides when memory that readers may still be using can be freed. It uses userspace RCU, in the
-// flavour whose threads register automatically (liburcu-bp); where there is none, as on Windows,
-// counted_sections.h.
+// flavour whose threads register automatically (liburcu-bp); on Windows and in WebAssembly, which
+// have none, counted_sections.h.
 //
 // A reader pays a few moves to memory of its own thread, whatever the number of threads, and never
 // waits. A thread that frees memory waits for all readers of the process that are in a section at

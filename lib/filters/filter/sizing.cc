@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace nestline { inline namespace v0_3 {
@@ -73,11 +76,21 @@ constexpr std::uint64_t kLeastExpiringBlocks = 8;
 constexpr std::uint64_t kFullExpiringBlocks = 16;
 constexpr double kSmallExpiringLoad = 0.92;
 
+// As streams write them, which would be half of a small program.
+std::string text_of(std::string_view text) { return std::string(text); }
+std::string text_of(double number) {
+  char text[16];
+  std::snprintf(text, sizeof(text), "%g", number);
+  return text;
+}
+template <std::integral T>
+std::string text_of(T number) {
+  return std::to_string(number);
+}
+
 template <typename... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
-  std::ostringstream sentence;
-  (sentence << ... << parts);
-  throw std::invalid_argument(sentence.str());
+  throw std::invalid_argument((text_of(parts) + ...));
 }
 
 // What the options ask of a filter's size, for each width that is tried.

@@ -1,0 +1,335 @@
+// The package in Node.js. NESTLINE_NPM names its folder (build/npm/package), NESTLINE_TWIN the program
+// of twin.cc, without which nothing is compared with the library of this machine.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdtempSync, readFileSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+
+const PACKAGE = resolve(process.env.NESTLINE_NPM ?? "build/npm/package");
+const TWIN = process.env.NESTLINE_TWIN;
+const GOLDEN = new URL("../../filters/file/golden/", import.meta.url);
+
+const nestline = await import(pathToFileURL(join(PACKAGE, "nestline.js")));
+const { ExpiringFilter, Filter, Outcome, init } = nestline;
+const bytesOf = (file) => new Uint8Array(readFileSync(file));
+const digest = (bytes) => createHash("sha256").update(bytes).digest("hex");
+
+test("nothing works before init()", () => {
+  assert.throws(() => new Filter({ capacity: 1 }), /^Error: nothing works before init\(\) has ended$/);
+});
+
+test("the library starts once", async () => {
+  assert.equal(init(), init());
+  await init();
+});
+
+// A hexadecimal digit for four keys, as tests/filters/file/golden.h says.
+function lineOf(answers) {
+  let line = "";
+  for (let i = 0; i < answers.length; i += 4) {
+    const [a, b, c, d] = answers.subarray(i, i + 4);
+    line += (a | (b << 1) | (c << 2) | (d << 3)).toString(16);
+  }
+  return line;
+}
+
+test("golden files of all widths have their answers, and are saved as they were", () => {
+  const names = readdirSync(GOLDEN).filter((name) => /^[wte].*\.nest$/.test(name));
+  assert.equal(names.length, 10);
+  for (const name of names) {
+    const file = bytesOf(new URL(name, GOLDEN));
+    const filter = (name.startsWith("e") ? ExpiringFilter : Filter).load(file);
+    const lines = readFileSync(new URL(name.replace(".nest", ".answers"), GOLDEN), "utf8").split("\n");
+    const integers = Float64Array.from({ length: 4096 }, (_, i) => i);
+    const strings = Array.from(integers, (i) => `key-${i}`);
+    assert.equal(lineOf(filter.mayContainBatch(integers)), lines[0], name);
+    assert.equal(lineOf(filter.mayContainBatch(strings)), lines[1], name);
+    assert.equal(lineOf(Uint8Array.from(integers, (i) => filter.mayContain(i))), lines[0], name);
+    assert.equal(lineOf(Uint8Array.from(strings, (key) => filter.mayContain(key))), lines[1], name);
+    assert.equal(digest(filter.save()), digest(file), name);
+    filter.free();
+  }
+});
+
+// As twin.cc makes them.
+const STORED = 100_000;
+const ASKED = 1_000_000;
+const MASK = 2n ** 64n - 1n;
+const integerOf = (i) => Number(((BigInt(i) * 0x9e3779b97f4a7c15n) & MASK) >> BigInt(11 + (i % 40)));
+const stringOf = (i) => `${i % 3 === 0 ? "cl\u00e9" : "key"} ${i}${".".repeat(i % 80)}`;
+
+test("files and a million answers of each kind are those of C++", { skip: !TWIN && "no twin" }, (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "npm-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  execFileSync(TWIN, { cwd: folder });
+  const integers = Float64Array.from({ length: ASKED }, (_, i) => integerOf(i));
+  const strings = Array.from({ length: ASKED }, (_, i) => stringOf(i));
+
+  const made = (name) => {
+    if (name.startsWith("expiring")) {
+      return new ExpiringFilter({ capacity: 2 * STORED, bits: Number(name.slice(8)), ttlTicks: 5 });
+    }
+    if (name === "grown") return new Filter({ capacity: 1000, maxCapacity: 2 * STORED });
+    return new Filter({ capacity: 2 * STORED, bits: Number(name), seed: 5n });
+  };
+  const names = readdirSync(folder).filter((name) => name.endsWith(".nest"));
+  assert.equal(names.length, 13);
+  for (const file of names) {
+    const name = file.replace(".nest", "");
+    // Filters that turn over are made elsewhere.
+    const turnsOver = name.endsWith("t");
+    const filter = turnsOver ? Filter.load(bytesOf(join(folder, file))) : made(name);
+    for (let i = 0; i < STORED && !turnsOver; ++i) {
+      filter.insert(integers[i]);
+      filter.insert(strings[i], 3);
+      if (filter instanceof Filter && i % 7 === 0) filter.erase(integers[i]);
+    }
+    if (filter instanceof ExpiringFilter) {
+      filter.advanceTo(2);
+      for (let i = 0; i < STORED; i += 3) filter.insert(strings[i]);
+    }
+    assert.equal(digest(filter.save()), digest(readFileSync(join(folder, file))), name);
+    const wanted = readFileSync(join(folder, `${name}.answers`));
+    assert.equal(digest(filter.mayContainBatch(integers)), digest(wanted.subarray(0, ASKED)), name);
+    assert.equal(digest(filter.mayContainBatch(strings)), digest(wanted.subarray(ASKED)), name);
+    for (let i = 0; i < ASKED; i += 97) {
+      assert.equal(filter.mayContain(integers[i]), wanted[i] === 1);
+      assert.equal(filter.mayContain(strings[i]), wanted[ASKED + i] === 1);
+    }
+    filter.free();
+  }
+});
+
+test("keys are the same key whatever holds them", () => {
+  const filter = new Filter({ capacity: 1000, bits: 16 });
+  const same = [
+    [17, 17n, -(2n ** 64n) + 17n === 17n ? 17n : 17],
+    [-3, -3n, 2n ** 64n - 3n],
+    ["caf\u00e9", new TextEncoder().encode("caf\u00e9")],
+    ["", new Uint8Array(0)],
+    ["x".repeat(100_000), new Uint8Array(100_000).fill(120)],
+    ["\u00e9".repeat(500), new TextEncoder().encode("\u00e9".repeat(500))],
+    [-0, 0],
+  ];
+  for (const keys of same) {
+    for (const stored of keys) {
+      assert.equal(filter.insert(stored), Outcome.stored);
+      for (const key of keys) {
+        assert.equal(filter.count(key), 1);
+        assert.deepEqual([...filter.countBatch([key, key])], [1, 1]);
+      }
+      assert.equal(filter.erase(keys[0]), true);
+      assert.equal(filter.mayContain(stored), false);
+    }
+  }
+  filter.insertBatch(new Int32Array([-3, 8]));
+  filter.insertBatch(new Uint32Array([2 ** 32 - 1]));
+  filter.insertBatch(new BigInt64Array([-9n]));
+  filter.insertBatch(new BigUint64Array([2n ** 64n - 10n]));
+  assert.deepEqual([...filter.mayContainBatch([-3, 8, 2 ** 32 - 1, -9, -10, 9])], [1, 1, 1, 1, 1, 0]);
+  filter.insert(7);
+  assert.equal(filter.mayContain("7"), false);
+});
+
+test("a filter that turns over is not changed", () => {
+  const file = bytesOf(new URL("t8.nest", GOLDEN));
+  const filter = Filter.load(file);
+  const sentence = /^Error: a filter that turns over can be asked here, and not changed$/;
+  for (const call of ["insert", "insertUnique", "erase"]) {
+    for (const key of [1, 1n, "1"]) assert.throws(() => filter[call](key), sentence);
+    assert.throws(() => filter[`${call}Batch`]([1, 2]), sentence);
+  }
+  assert.equal(filter.count(1), 1);
+  assert.equal(digest(filter.save()), digest(file));
+});
+
+test("batches of any length do what single calls do", () => {
+  for (const length of [0, 1, 63, 64, 4095, 4096, 4097, 20_000]) {
+    const [one, many] = [0, 1].map(() => new Filter({ capacity: 30_000, bits: 12 }));
+    const integers = Array.from({ length }, (_, i) => i * 7);
+    const strings = integers.map((i) => `${i}${"long".repeat(i % 50)}`);
+    for (const keys of [integers, integers.map(BigInt), strings, strings.map((k) => Buffer.from(k))]) {
+      const halves = keys.filter((_, i) => i % 2 === 0);
+      const each = (call, of) => of.map((key) => Number(one[call](key)));
+      assert.deepEqual([...many.insertBatch(halves)], each("insert", halves));
+      assert.deepEqual([...many.insertUniqueBatch(keys)], each("insertUnique", keys));
+      assert.deepEqual([...many.mayContainBatch(keys)], each("mayContain", keys));
+      assert.deepEqual([...many.countBatch(keys)], each("count", keys));
+      assert.deepEqual([...many.eraseBatch(keys)], each("erase", keys));
+      assert.deepEqual([...many.mayContainBatch(keys)], each("mayContain", keys));
+      assert.equal(digest(many.save()), digest(one.save()));
+    }
+  }
+});
+
+test("figures, clear and what a full filter says", () => {
+  const filter = new Filter({ capacity: 1000, fpr: 0.001 });
+  assert.equal(filter.bits, 12);
+  assert.ok(filter.capacity >= 1000);
+  assert.equal(filter.size, 0);
+  const many = filter.insertBatch(Array.from({ length: 3000 }, (_, i) => i));
+  const stored = many.filter((outcome) => outcome === Outcome.stored).length;
+  assert.equal(stored, filter.size);
+  assert.ok(stored >= filter.capacity && stored < 3000);
+  assert.equal(many[2999], Outcome.full);
+  assert.ok(filter.expectedFpr > 0.0002 && filter.expectedFpr < 0.002);
+  assert.ok(filter.memoryBytes >= 1500);
+  filter.clear();
+  assert.equal(filter.size, 0);
+  assert.deepEqual([...filter.insertBatch(new Array(9).fill("twin"))], [1, 1, 1, 1, 1, 1, 1, 1, 4]);
+  assert.equal(filter.insertUnique("twin"), Outcome.present);
+});
+
+test("an expiring filter forgets and renews", () => {
+  const seen = new ExpiringFilter({ capacity: 1000, bits: 12, ttlTicks: 10 });
+  seen.advanceTo(29_000_000);
+  assert.equal(seen.now, 29_000_000);
+  assert.equal(seen.ttlTicks, 10);
+  assert.equal(seen.insert("order"), Outcome.stored);
+  assert.equal(seen.insert("short", 2), Outcome.stored);
+  assert.equal(seen.remainingTicks("order"), 10);
+  seen.advance(3);
+  assert.equal(seen.mayContain("short"), false);
+  assert.equal(seen.remainingTicks("order"), 7);
+  assert.equal(seen.insert("order"), Outcome.present);
+  assert.deepEqual([...seen.remainingTicksBatch(["order", "short"])], [10, 0]);
+  seen.advanceTo(29_000_001); // in the past
+  assert.equal(seen.now, 29_000_003);
+  const copy = ExpiringFilter.load(seen.save());
+  copy.advance();
+  assert.equal(copy.remainingTicks("order"), 9);
+  copy.advance(100);
+  assert.equal(copy.mayContain("order"), false);
+  assert.equal(seen.mayContain("order"), true);
+});
+
+test("wrong keys are refused, and nothing is changed", () => {
+  const filter = new Filter({ capacity: 1000 });
+  for (const key of [NaN, 2 ** 53, -(2 ** 53), 0.5, Infinity]) {
+    assert.throws(() => filter.insert(key), new RegExp(`^RangeError: the number ${key} is no safe integer`));
+    assert.throws(() => filter.insertBatch([1, key]), RangeError);
+    assert.throws(() => filter.insertBatch(new Float64Array([1, key])), RangeError);
+  }
+  for (const key of [2n ** 64n, -(2n ** 63n) - 1n]) {
+    assert.throws(() => filter.insert(key), /^RangeError: the integer -?\d+ has more than 64 bits$/);
+    assert.throws(() => filter.insertBatch([1n, key]), RangeError);
+  }
+  for (const key of [undefined, null, true, {}, [], Symbol("key"), new Date(0), new ArrayBuffer(8)]) {
+    assert.throws(() => filter.mayContain(key), /^TypeError: a key is a number, bigint, string or Uint8Array/);
+    assert.throws(() => filter.mayContainBatch(["a", key]), TypeError);
+  }
+  for (const keys of [undefined, null, "abc", 7, new Uint8Array(8), new Float32Array(2), new Set([1])]) {
+    assert.throws(() => filter.insertBatch(keys), /^TypeError: the keys of a batch are an array/);
+  }
+  assert.throws(() => filter.insertBatch([1, "a"]), /^TypeError: the keys are of several kinds$/);
+  assert.throws(() => filter.insertBatch([1, , 2]), TypeError); // eslint-disable-line no-sparse-arrays
+  assert.equal(filter.size, 0);
+});
+
+test("wrong options are refused with sentences", () => {
+  const wrong = [
+    [{}, /capacity must be at least 1/],
+    [{ capacity: 0 }, /capacity must be at least 1/],
+    [{ capacity: -1 }, /capacity is an integer from 0 to 9007199254740991, not -1/],
+    [{ capacity: NaN }, /not NaN/],
+    [{ capacity: "5" }, /not 5/],
+    [{ capacity: 2 ** 53 }, /not 9007199254740992/],
+    [{ capacity: Number.MAX_SAFE_INTEGER }, /more than 2\^40 blocks/],
+    [{ capacity: 2 ** 40 }, /^Error: there is not enough memory$/],
+    [{ capacity: 3e9 }, /^Error: there is not enough memory$/],
+    [{ capacity: 9, fpr: 1 }, /fpr must be above 0 and below 1, or 0 for the default; it is 1$/],
+    [{ capacity: 9, fpr: NaN }, /fpr is a number between 0 and 1, not NaN/],
+    [{ capacity: 9, fpr: 1e-9 }, /fpr 1e-09 is below 3.9\d+e-05/],
+    [{ capacity: 9, bits: 11 }, /bits must be 8, 9, 10, 12 or 16/],
+    [{ capacity: 9, bits: 2 ** 32 + 8 }, /bits is an integer from 0 to 16/],
+    [{ capacity: 9, load: 0.2 }, /load must be from 0.5 to 0.95; it is 0.2/],
+    [{ capacity: 9, seed: "a" }, /the seed is an integer/],
+    [{ capacity: 9, seed: 2n ** 64n }, /more than 64 bits/],
+    [{ capacity: 9, capcity: 9 }, /^TypeError: there is no option capcity$/],
+    [{ capacity: 9, ttlTicks: 9 }, /there is no option ttlTicks/],
+    [null, /^TypeError: a filter needs options$/],
+    [undefined, /^TypeError: a filter needs options$/],
+    [1000, /^TypeError: a filter needs options$/],
+  ];
+  for (const [options, sentence] of wrong) assert.throws(() => new Filter(options), sentence);
+  assert.throws(() => new ExpiringFilter({ capacity: 9, bits: 16 }), /bits must be 8 or 12/);
+  assert.throws(() => new ExpiringFilter({ capacity: 9, ttlTicks: 15 }), /ttlTicks is an integer from 0 to 14/);
+  assert.throws(() => new ExpiringFilter({ capacity: 9, maxCapacity: 9 }), /there is no option maxCapacity/);
+  assert.throws(() => new ExpiringFilter({ capacity: 9 }).advance(-1), /ticks is an integer/);
+});
+
+test("hostile bytes are refused with the library's sentences", () => {
+  const file = bytesOf(new URL("w8.nest", GOLDEN));
+  assert.throws(() => Filter.load(new Uint8Array(0)), /^Error: bytes.*/);
+  assert.throws(() => Filter.load(new Uint8Array(5000)), /^Error: bytes.*byte 0/);
+  assert.throws(() => Filter.load(file.subarray(0, 4100)), /^Error: bytes/);
+  assert.throws(() => Filter.load(new Uint8Array([...file, 0])), /^Error: bytes/);
+  assert.throws(() => ExpiringFilter.load(file), /^Error: bytes/);
+  assert.throws(() => Filter.load(bytesOf(new URL("m268_grown.nest", GOLDEN))), /^Error: bytes.*maplet/);
+  assert.throws(() => Filter.load(bytesOf(new URL("e40.nest", GOLDEN))), /^Error: bytes.*expir/);
+  for (const wrong of [undefined, null, "bytes", {}, [1, 2]]) {
+    assert.throws(() => Filter.load(wrong), /^TypeError: the bytes of a file are a Uint8Array or an ArrayBuffer$/);
+  }
+  let refused = 0;
+  for (let i = 0; i < file.length; ++i) {
+    const damaged = file.slice();
+    damaged[i] ^= 1 << i % 8;
+    try {
+      Filter.load(damaged).free();
+    } catch (error) {
+      assert.match(error.message, /^bytes/);
+      ++refused;
+    }
+  }
+  assert.equal(refused, file.length);
+  const filter = Filter.load(file.buffer.slice(file.byteOffset, file.byteOffset + file.length));
+  assert.equal(filter.mayContain(0), true);
+});
+
+test("a freed filter is refused, and may be freed again", () => {
+  const filter = new Filter({ capacity: 10 });
+  filter.insert(1);
+  filter.free();
+  filter.free();
+  const calls = [
+    () => filter.mayContain(1),
+    () => filter.mayContain(1n),
+    () => filter.mayContain("1"),
+    () => filter.insertBatch([1]),
+    () => filter.size,
+    () => filter.save(),
+    () => filter.clear(),
+  ];
+  for (const call of calls) assert.throws(call, /^Error: the filter was freed$/);
+});
+
+test("memory is given back, also when it runs out", () => {
+  // More than there can be at once, one after the other.
+  for (let i = 0; i < 40; ++i) new Filter({ capacity: 2e8, bits: 8 }).free();
+  const kept = [];
+  assert.throws(() => {
+    for (;;) kept.push(new Filter({ capacity: 4e8, bits: 8 }));
+  }, /^Error: there is not enough memory$/);
+  assert.ok(kept.length >= 5);
+  // A filter that cannot grow stays as it is, and takes what finds room.
+  const small = new Filter({ capacity: 1000, maxCapacity: 2000 });
+  small.insertBatch(Array.from({ length: 2000 }, (_, i) => i));
+  assert.equal(small.size, 2000);
+  for (const filter of kept) filter.free();
+  const again = new Filter({ capacity: 4e8, bits: 8 });
+  assert.equal(again.insert("a"), Outcome.stored);
+  again.free();
+});
+
+test("lost filters give their memory back", async (t) => {
+  if (globalThis.gc === undefined) return t.skip("node runs without --expose-gc");
+  for (let i = 0; i < 60; ++i) {
+    new Filter({ capacity: 2e8, bits: 8 });
+    globalThis.gc();
+    await new Promise((done) => setTimeout(done));
+  }
+});
