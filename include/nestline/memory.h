@@ -34,7 +34,8 @@ class NESTLINE_EXPORT ZeroedMemory : public std::pmr::memory_resource {};
 /// what fits into a page, fresh pages from the system for each larger allocation. From 2 MiB on
 /// they are aligned to 2 MiB and the system is asked for huge pages: a filter is read at random,
 /// and with small pages most of the time goes into waiting for page tables. Windows gives small
-/// ones. A resource of your own may pass its calls on to it. Lives as long as the process. Safe in any thread.
+/// ones. A resource of your own may pass its calls on to it. Lives as long as the process. Safe in
+/// any thread.
 NESTLINE_EXPORT ZeroedMemory& mapped_memory() noexcept;
 
 }}  // namespace nestline

@@ -13,9 +13,9 @@
 #include <filesystem>
 #include <memory>
 
-#include "lib/system/posix.h"
 #include "lib/store/disk.h"
 #include "lib/store/log_format.h"
+#include "lib/system/posix.h"
 
 namespace nestline { inline namespace v0_3 {
 
