@@ -1,7 +1,7 @@
 // Writes files of every kind, width and layout, and beside each what the library answers for a
 // million keys, for the tests of readers in other languages.
 //
-//   write_answers FOLDER
+//   write_answers FOLDER     makes it if need be
 //
 // NAME.nest is a file: filter_WIDTH, the same with _grown (growth 2) and with _turns_over (hash
 // version 3), expiring_WIDTH, and maplet_WIDTH, the same with _grown.
@@ -98,7 +98,7 @@ void write_filter(const fs::path& stem, const Fields& fields) {
   });
 }
 
-// Keys of every age: a fourteenth of them are inserted in each of 16 ticks, so that the first ones
+// Keys of every age: a sixteenth of them is inserted in each of 16 ticks, so that the first ones
 // are dead.
 void write_expiring(const fs::path& stem, const Fields& fields) {
   using nestline::format_tools::make_empty_expiring_file;
@@ -134,6 +134,7 @@ void write_maplet(const fs::path& stem, const Fields& fields) {
 }
 
 void write_all(const fs::path& folder) {
+  fs::create_directories(folder);
   using Width = std::pair<std::uint32_t, std::uint64_t>;  // and the slots of a block
   for (const auto& [width, slots] : {Width(8, 60), {9, 52}, {10, 48}, {12, 40}, {16, 30}}) {
     const std::string name = "filter_" + std::to_string(width);
