@@ -267,32 +267,66 @@ final class ReaderTest {
       }
     }
 
-    /** One error each: where it is and what it says. */
-    private static void checkErrors(Path golden) throws IOException {
-      byte[] file = Files.readAllBytes(golden.resolve("w9.nest"));
-      record Change(int at, int bytes, long number, String why) {}
-      for (Change change :
-          List.of(new Change(0, 1, 'x', "magic"), new Change(8, 4, 0x04030201, "order"),
-              new Change(12, 4, 2, "format version: 2, not 1"),
-              new Change(16, 4, 4, "hash version: 4, not 2 to 3"),
-              new Change(20, 4, 11, "width: 11"), new Change(24, 8, 0, "base blocks: 0, not 1 to "),
-              new Change(24, 8, -1, "base blocks: 18446744073709551615"),
-              new Change(32, 4, 6, "growth: 6, not 0 to 5"), new Change(36, 4, 1, "reserved"),
-              new Change(48, 8, 157, "keys: 157, not 0 to 156"), new Change(56, 8, 0, "capacity"),
-              new Change(64, 8, 1L << 50, "maximal capacity"), new Change(72, 8, 4305, "length"),
-              new Change(48, 8, 1, "keys: 1, not "), new Change(4080, 8, 1, "reserved"),
-              new Change(4096 + 59, 1, 1, "block 0"),
-              new Change(4096 + 64 + 61, 1, 2, "block 1"))) {
-        byte[] bad = file.clone();
-        ByteBuffer bytes = ByteBuffer.wrap(bad).order(ByteOrder.LITTLE_ENDIAN);
-        if (change.bytes == 8) bytes.putLong(change.at, change.number);
-        if (change.bytes == 4) bytes.putInt(change.at, (int) change.number);
-        if (change.bytes == 1) bytes.put(change.at, (byte) change.number);
-        seal(bad, true);
-        int at = change.at < 4096 ? change.at : change.at & -64;
-        checkRefused(bad, change.why, at, change.why);
-      }
-      byte[] maplet = Files.readAllBytes(golden.resolve("m268_grown.nest"));
+    /** Writes a number into a golden file and makes the checksums right: an error there. */
+  private record Change(String name, int at, int bytes, long number, String why) {
+    void check(Path golden) throws IOException {
+      byte[] bad = Files.readAllBytes(golden.resolve(name + ".nest"));
+      ByteBuffer buffer = ByteBuffer.wrap(bad).order(ByteOrder.LITTLE_ENDIAN);
+      if (bytes == 8) buffer.putLong(at, number);
+      if (bytes == 4) buffer.putInt(at, (int) number);
+      if (bytes == 1) buffer.put(at, (byte) number);
+      seal(bad, true);
+      checkRefused(bad, why, why.startsWith("block") ? at & -64 : at, name + ": " + why);
+    }
+  }
+
+  /** One error each: where it is and what it says. */
+  private static void checkErrors(Path golden) throws IOException {
+    Path expiring = golden.resolve("e44.nest");
+    byte[] e44 = Files.readAllBytes(expiring);
+    int tick = (int) ExpiringFilter.open(expiring).tick();
+    int taken = 4096;  // the first slot of the first block that has one there
+    while (e44[taken] == 0) taken += 64;
+    int low = e44[taken + 1] & 15;
+    int child = 4096 + 40;  // the same at 12 bits, the high bits of its fingerprint
+    while (Files.readAllBytes(golden.resolve("w12_grown.nest"))[child - 40] == 0) child += 64;
+    byte[] w16 = Files.readAllBytes(golden.resolve("w16.nest"));
+    int free = 4096;
+    while (w16[free] != 0 || free % 64 >= 60) free += 2;
+    long swept = ByteBuffer.wrap(e44).order(ByteOrder.LITTLE_ENDIAN).getLong(96);
+    check(swept > (taken - 4096) / 64, "the sweep has passed it");
+    int otherChild = (child / 64 + 1) % 4 << 2;
+    for (Change change : List.of(new Change("w9", 0, 1, 'x', "magic"),
+             new Change("w9", 8, 4, 0x04030201, "order"),
+             new Change("w9", 12, 4, 2, "format version: 2, not 1"),
+             new Change("w9", 16, 4, 4, "hash version: 4, not 2 to 3"),
+             new Change("w9", 20, 4, 11, "width: 11"),
+             new Change("w9", 24, 8, 0, "base blocks: 0, not 1 to "),
+             new Change("w9", 24, 8, -1, "base blocks: 18446744073709551615"),
+             new Change("w9", 32, 4, 6, "growth: 6, not 0 to 5"),
+             new Change("w9", 36, 4, 1, "reserved"),
+             new Change("w9", 48, 8, 157, "keys: 157, not 0 to 156"),
+             new Change("w9", 56, 8, 0, "capacity"),
+             new Change("w9", 64, 8, 1L << 50, "maximal capacity"),
+             new Change("w9", 72, 8, 4305, "length"), new Change("w9", 48, 8, 1, "keys: 1, not "),
+             new Change("w9", 4080, 8, 1, "reserved"), new Change("w9", 4096 + 59, 1, 1, "block 0"),
+             new Change("w9", 4096 + 64 + 61, 1, 2, "block 1"),
+             new Change("w16", free + 1, 1, 1, "block"),
+             new Change("t8", 24, 8, 63, "base blocks: 63, not 64"),
+             new Change("t8", 4096 + 61, 1, 26, "block 0"),
+             new Change("t8", 4096 + 61, 1, 1, "block 0"),
+             new Change("m268_grown", 16, 4, 3, "hash version"),
+             new Change("w12_grown", child, 1, otherChild, "block"),
+             new Change("e44", 32, 4, 1, "growth"), new Change("e44", 80, 4, 15, "life"),
+             new Change("e44", 84, 4, 64, "inserts"), new Change("e44", 88, 8, 0, "exchange"),
+             new Change("e44", 96, 8, 71, "swept"), new Change("e44", 4040, 8, 1, "reserved"),
+             new Change("e44", taken + 1, 1, (tick + 14 & 15) << 4 | low, "block"),
+             new Change("e44", taken + 1, 1, (tick & 15) << 4 | low, "block"),
+             new Change("e44", 4096 + 71 * 64 + 6, 1, 1, "what ends the blocks"))) {
+      change.check(golden);
+    }
+    byte[] file = Files.readAllBytes(golden.resolve("w9.nest"));
+    byte[] maplet = Files.readAllBytes(golden.resolve("m268_grown.nest"));
       try {
         Filter.of(maplet);
         check(false, "a maplet is no filter");

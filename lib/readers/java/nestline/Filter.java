@@ -4,9 +4,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 
-/**
- * A filter: of an absent key it may say that it is there, never of a present one that it is not.
- */
+/** A filter: it may say of an absent key that it is there, never the opposite of a present one. */
 public final class Filter extends NestlineFile {
   private static final int GROUP = 64;
 

@@ -37,6 +37,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
   final boolean turnsOver;
   private final int width, segments, segmentSlots, slotShift, growth;
   private final long bases, blocks, slots, seed, size, capacity, before, multiplier;
+  private final Slots slotAt;
   private final String name;
   private final long length;
   private final ByteBuffer[] pieces;  // of 1 GiB; the last may be shorter
@@ -46,7 +47,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     this.pieces = pieces;
     length =
         pieces.length == 0 ? 0 : (pieces.length - 1) * PIECE + pieces[pieces.length - 1].limit();
-    in(0, 8, MAGIC, MAGIC, "the magic of nestline files");
+    if (number(0, 8) != MAGIC) throw wrong(0, "this is no nestline file: it has another magic");
     in(8, 4, 0x01020304, 0x01020304, "the byte order");
     in(12, 4, 1, 1, "the format version");
     turnsOver = in(16, 4, 2, 3, "the hash version") == 3;
@@ -59,6 +60,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     segments = SHAPES[index] / 100;
     segmentSlots = SHAPES[index] % 100;
     slotShift = width <= 12 || width == 40 || width == 136 ? 0 : 1;
+    slotAt = slots(width);
     bits = width & 31;
     boolean expires = width == 40 || width == 44;
     String kind = index < 5 ? "a filter" : expires ? "an expiring filter" : "a maplet";
@@ -163,7 +165,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     boolean good = turnsOver ? (locks & ~0x1e) == 0 && locks <= 2 * 12 : locks == 0;
     good &= width != 9 || data.getShort(at + 58) >>> 4 == 0;
     for (int s = 0; s < segments * segmentSlots; s++) {
-      long slot = slot(data, at, s);
+      long slot = slotAt.get(data, at, s);
       boolean free = (slot & 0xff) == 0;
       int left = ticksLeft(slot >>> bits);
       long child = (slot & (1 << bits) - 1) >>> bits - growth;
@@ -179,20 +181,26 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
 
   private static int offset(long at) { return (int) at & (int) PIECE - 1; }
 
-  /** A slot's fingerprint, and above it its value or its death. */
-  private long slot(ByteBuffer data, int at, int s) {
+  /** A slot's fingerprint, and above it its value or death; inlined in programs of one width. */
+  private interface Slots {
+    long get(ByteBuffer data, int at, int s);
+  }
+
+  private static Slots slots(int width) {
     return switch (width) {
-      case 9 -> part(data, at, 8 * s, 8) | part(data, at, 416 + s, 1) << 8;
-      case 10 -> part(data, at, 8 * s, 8) | part(data, at, 384 + s, 1) << 8
+      case 9 -> (data, at, s) -> part(data, at, 8 * s, 8) | part(data, at, 416 + s, 1) << 8;
+      case 10 -> (data, at, s) -> part(data, at, 8 * s, 8) | part(data, at, 384 + s, 1) << 8
           | part(data, at, 432 + s, 1) << 9;
-      case 12, 40, 136 -> part(data, at, 8 * s, 8)
+      case 12, 40, 136 -> (data, at, s) -> part(data, at, 8 * s, 8)
           | part(data, at, 320 + s % 20 * 8 + s / 20 * 4, 4) << 8;
-      case 16, 44, 140, 264 -> part(data, at, 16 * s, 16);
-      case 20 -> part(data, at, 16 * s, 16) | part(data, at, 448 + 4 * s, 4) << 16
-          | part(data, at, 128 + 40 * s, 40) << 20;
-      case 268 -> part(data, at, 16 * s, 16) | part(data, at, 384 + 4 * s, 4) << 16;
-      case 528 -> part(data, at, 16 * s, 16) | part(data, at, 240 + 16 * s, 16) << 16;
-      default -> part(data, at, 8 * s, 8);
+      case 16, 44, 140, 264 -> (data, at, s) -> part(data, at, 16 * s, 16);
+      case 20 -> (data, at, s) -> part(data, at, 16 * s, 16)
+          | part(data, at, 448 + 4 * s, 4) << 16 | part(data, at, 128 + 40 * s, 40) << 20;
+      case 268 -> (data, at, s) -> part(data, at, 16 * s, 16)
+          | part(data, at, 384 + 4 * s, 4) << 16;
+      case 528 -> (data, at, s) -> part(data, at, 16 * s, 16)
+          | part(data, at, 240 + 16 * s, 16) << 16;
+      default -> (data, at, s) -> data.get(at + s) & 0xff;
     };
   }
 
@@ -242,7 +250,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
       found |= (differs - 1 >>> 31) << j;  // a branch would be mispredicted
     }
     for (int rest = bits > 8 ? found : 0; rest != 0; rest &= rest - 1) {
-      long slot = slot(data, offset, slot(Integer.numberOfTrailingZeros(rest), pair));
+      long slot = slotAt.get(data, offset, slot(Integer.numberOfTrailingZeros(rest), pair));
       if ((slot & (1 << bits) - 1) != f) found ^= rest & -rest;
     }
     return found;
@@ -271,7 +279,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     for (int i = 0; i < values.length; i++, found &= found - 1) {
       int bit = Integer.numberOfTrailingZeros(found);
       long base = Xxh3.high64(hash, bases), at = at(bit < 8 ? base : otherBase(base, pair), pair);
-      values[i] = slot(piece(at), offset(at), slot(bit & 7, pair)) >>> bits;
+      values[i] = slotAt.get(piece(at), offset(at), slot(bit & 7, pair)) >>> bits;
     }
     return values;
   }
