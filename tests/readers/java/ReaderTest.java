@@ -319,6 +319,7 @@ final class ReaderTest {
              new Change("w12_grown", child, 1, otherChild, "block"),
              new Change("e44", 32, 4, 1, "growth"), new Change("e44", 80, 4, 15, "life"),
              new Change("e44", 84, 4, 64, "inserts"), new Change("e44", 88, 8, 0, "exchange"),
+             new Change("e44", 88, 8, tick - 16, "exchange"),
              new Change("e44", 96, 8, 71, "swept"), new Change("e44", 4040, 8, 1, "reserved"),
              new Change("e44", taken + 1, 1, (tick + 14 & 15) << 4 | low, "block"),
              new Change("e44", taken + 1, 1, (tick & 15) << 4 | low, "block"),

@@ -80,6 +80,7 @@ final class Xxh3 {
     return avalanche(h);
   }
 
+  /** Not a loop inside the caller's: OpenJDK 17.0.15 compiled that wrongly. */
   private static void scramble(long[] lanes, byte[] secret) {
     for (int i = 0; i < 8; i++) {
       lanes[i] = (shifted(lanes[i], 47) ^ u64(secret, secret.length - STRIPE + 8 * i)) * P32_1;
