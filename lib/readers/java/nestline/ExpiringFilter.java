@@ -5,10 +5,9 @@ import java.nio.ByteBuffer;
 import java.nio.file.Path;
 
 /**
- * An expiring filter, which forgets each key after its life.
+ * An expiring filter, which forgets each key after its life. Time is a number of ticks.
  *
- * <p>Time is a number of ticks. Lookups name the tick that they ask about: {@link #tick}, at which
- * the file was saved, or a later one. They throw IllegalArgumentException for an earlier one.
+ * <p>Lookups are about {@link #tick}, at which the file was saved, but for {@link #ticksLeft}.
  */
 public final class ExpiringFilter extends NestlineFile {
   private ExpiringFilter(Object name, ByteBuffer[] pieces) throws FormatException {
@@ -25,16 +24,10 @@ public final class ExpiringFilter extends NestlineFile {
     return new ExpiringFilter("bytes", copy(file));
   }
 
-  /** Whether the integer may be there and alive. */
-  public boolean mayContain(long key, long tick) { return ticksLeft(hash(key), tick) > 0; }
-
-  /** Whether the string may be there and alive. */
-  public boolean mayContain(String key, long tick) { return ticksLeft(hash(key), tick) > 0; }
-
-  /** Whether the string of these bytes may be there and alive. */
-  public boolean mayContain(byte[] key, long tick) { return ticksLeft(hash(key), tick) > 0; }
-
-  /** For how many ticks from this one on a key of this hash is alive; 0: it is not there. */
+  /**
+   * For how many ticks from this one on a key of this hash is alive; 0: it is not there. Throws
+   * IllegalArgumentException for a tick before that of the file.
+   */
   public int ticksLeft(long hash, long tick) {
     long passed = tick - this.tick;
     if (passed < 0) throw new IllegalArgumentException("tick " + tick + " < " + this.tick);
@@ -45,7 +38,4 @@ public final class ExpiringFilter extends NestlineFile {
 
   /** The tick at which it was saved. */
   public long tick() { return tick; }
-
-  /** Whole ticks that keys live at most, after the one of their insert. */
-  public int life() { return life; }
 }

@@ -22,7 +22,7 @@ import java.util.List;
 public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet {
   private static final long MAGIC = 0x0a1a0a0d54534e8eL, PIECE = 1 << 30, MAX_FILE = 1L << 47;
   private static final int HEADER = 4096, CHECKSUM_AT = HEADER - 8, TICK_AT = HEADER - 64;
-  private static final int SECTION = 1 << 20, MARK = 60;
+  private static final int SECTION = 1 << 20, MARK = 60, GROUP = 64;
   private static final long M1 = 0x3ff5c6bd6e2a43f1L, M2 = 0xaa4deb21cc59b9f1L;
   // First those of filters, then of expiring filters, then of maplets; their segments times 100,
   // and the slots of a segment.
@@ -32,11 +32,10 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
       415, 413, 412, 410, 506, 410, 506, 801, 410, 506, 506, 406, 503};
   private static final int[] ROTATIONS = {0, 0xddc9, 0x6063, 0x874b, 0xa925, 0, 0, 0};
 
-  final int bits, life;
   final long tick;
-  final boolean turnsOver;
-  private final int width, segments, segmentSlots, slotShift, growth;
-  private final long bases, blocks, slots, seed, size, capacity, before, multiplier;
+  private final boolean turnsOver;
+  private final int width, bits, segments, segmentSlots, slotShift, growth, life;
+  private final long bases, seed, size, before, multiplier;
   private final Slots slotAt;
   private final String name;
   private final long length;
@@ -59,7 +58,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     if (index < 0) throw wrong(20, "unknown width: " + number(20, 4));
     segments = SHAPES[index] / 100;
     segmentSlots = SHAPES[index] % 100;
-    slotShift = width <= 12 || width == 40 || width == 136 ? 0 : 1;
+    slotShift = segments * segmentSlots > 30 ? 0 : 1;
     slotAt = slots(width);
     bits = width & 31;
     boolean expires = width == 40 || width == 44;
@@ -70,11 +69,10 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     int mostGrowth = expires ? 0 : bits - 4;
     growth = (int) in(32, 4, 0, mostGrowth, "the growth");
     bases = in(24, 8, turnsOver ? 64 : 1, 1L << 40 - growth, "the base blocks");
-    blocks = bases << growth;
-    slots = blocks * segments * segmentSlots;
+    long blocks = bases << growth, slots = blocks * segments * segmentSlots;
     seed = number(40, 8);
     size = in(48, 8, 0, slots, "the keys");
-    capacity = in(56, 8, 1, slots, "the capacity");
+    long capacity = in(56, 8, 1, slots, "the capacity");
     long most = Math.min(slots << mostGrowth - growth, slots / blocks << 40);
     boolean doubles = in(64, 8, 0, most, "the maximal capacity") > capacity;
     if (doubles && growth == 0) in(56, 8, slots / 2, slots, "the capacity of what doubles");
@@ -241,7 +239,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     return segment * segmentSlots + (q < segmentSlots ? q : q - segmentSlots);
   }
 
-  /** Which slots of a pair's bucket in a block hold its fingerprint: bit j for segment j. */
+  /** Which slots of a pair's bucket hold its fingerprint and are alive: bit j for segment j. */
   private int matches(long at, int pair) {
     ByteBuffer data = piece(at);
     int offset = offset(at), f = pair >>> 4, found = 0;
@@ -249,21 +247,22 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
       int differs = (data.get(offset + (slot(j, pair) << slotShift)) ^ f) & 0xff;
       found |= (differs - 1 >>> 31) << j;  // a branch would be mispredicted
     }
-    for (int rest = bits > 8 ? found : 0; rest != 0; rest &= rest - 1) {
+    for (int rest = bits > 8 || life > 0 ? found : 0; rest != 0; rest &= rest - 1) {
       long slot = slotAt.get(data, offset, slot(Integer.numberOfTrailingZeros(rest), pair));
-      if ((slot & (1 << bits) - 1) != f) found ^= rest & -rest;
+      boolean dead = life > 0 && ticksLeft(slot >>> bits) == 0;
+      if ((slot & (1 << bits) - 1) != f || dead) found ^= rest & -rest;
     }
     return found;
   }
 
   /** The overflow mark of a hash's home. Reading it fetches the block. */
-  final int mark(long hash) {
+  private int mark(long hash) {
     long home = at(Xxh3.high64(hash, bases), pair(hash));
     return piece(home).get(offset(home) + MARK) & 0xff;
   }
 
   /** Where a hash is: bit j for segment j of its home, bit 8 + j for that of its other block. */
-  final int find(long hash, int mark) {
+  private int find(long hash, int mark) {
     int pair = pair(hash);
     long base = Xxh3.high64(hash, bases);
     int found = matches(at(base, pair), pair);
@@ -293,18 +292,35 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
   /** The hash of the string of these bytes. */
   public final long hash(byte[] key) { return Xxh3.hash(key, seed); }
 
+  /** Whether the integer may be there. */
+  public final boolean mayContain(long key) { return mayContainHash(hash(key)); }
+
+  /** Whether the string may be there. */
+  public final boolean mayContain(String key) { return mayContainHash(hash(key)); }
+
+  /** Whether the string of these bytes may be there. */
+  public final boolean mayContain(byte[] key) { return mayContainHash(hash(key)); }
+
+  /** Whether a key of this hash may be there: a hash of the caller's, or one of {@code hash}. */
+  public final boolean mayContainHash(long hash) { return find(hash, mark(hash)) != 0; }
+
+  /** Makes found[i] mayContain(keys[i]) for all integers. */
+  public final void mayContain(long[] keys, boolean[] found) {
+    long[] hashes = new long[GROUP];
+    int[] marks = new int[GROUP];
+    for (int start = 0; start < keys.length; start += GROUP) {
+      int count = Math.min(GROUP, keys.length - start);
+      for (int i = 0; i < count; i++) {  // these wait for memory beside each other
+        hashes[i] = hash(keys[start + i]);
+        marks[i] = mark(hashes[i]);
+      }
+      for (int i = 0; i < count; i++) found[start + i] = find(hashes[i], marks[i]) != 0;
+    }
+  }
+
+  /** How many copies of keys of this hash there may be, or pairs of a maplet. */
+  public final int countHash(long hash) { return Integer.bitCount(find(hash, mark(hash))); }
+
   /** Keys in it; of maplets pairs, of expiring filters slots, also of keys that are dead. */
   public final long size() { return size; }
-
-  /** Keys that it is promised to hold. */
-  public final long capacity() { return capacity; }
-
-  /** Slots for keys. */
-  public final long slots() { return slots; }
-
-  /** Bits of a fingerprint. */
-  public final int bits() { return bits; }
-
-  /** The seed of its hashes. */
-  public final long seed() { return seed; }
 }
