@@ -164,20 +164,21 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 		return nil, err
 	}
 	sum = xxh3(file[sums:end], 0)
-	content := []limits{{"the checksum of the checksums", end, u64(file, int(end)), sum, sum}}
-	for i := uint64(0); 8*i < end-sums; i++ {
-		at := headerBytes + sectionBytes*i
+	err := firstWrong(limits{"the checksum of the checksums", end, u64(file, int(end)), sum, sum})
+	for at := uint64(headerBytes); err == nil && at < sums; at += sectionBytes {
 		sum = xxh3(file[at:min(at+sectionBytes, sums)], 0)
-		content = append(content, limits{"the checksum of the blocks from here on", at, u64(file, int(sums+8*i)), sum, sum})
+		is := u64(file, int(sums+at/sectionBytes*8))
+		err = firstWrong(limits{"the checksum of the blocks from here on", at, is, sum, sum})
 	}
 	t.blocks = file[headerBytes : headerBytes+blockBytes*blocks]
 	behind := min(headerBytes+blockBytes*blocks+blocks*min(marks, 1), sums) // next marks, which fill no block
-	content = append(content, limits{"the number of bytes behind the next marks that are not 0", behind,
-		notZero(file[behind:sums]), 0, 0})
-	if err := firstWrong(content...); err != nil {
-		return nil, err
+	if err == nil {
+		err = firstWrong(limits{"the number of bytes behind the next marks that are not 0", behind, notZero(file[behind:sums]), 0, 0})
 	}
-	if err := t.checkBlocks(guests, u32(h, 80), u64(h, 96)); err != nil {
+	if err == nil {
+		err = t.checkBlocks(guests, u32(h, 80), u64(h, 96))
+	}
+	if err != nil {
 		return nil, err
 	}
 	return &T{t}, nil
@@ -187,32 +188,20 @@ func (t *table) checkBlocks(guests, life, swept uint64) error {
 	anyPrint := t.growth == 0 && t.kind != expiring
 	keys, mostLeft := uint64(0), 15-14*t.leastLeft+life // that a slot of an expiring filter has, or 15
 	for i := uint64(0); 64*i < uint64(len(t.blocks)); i++ {
-		b, at := t.block(0, i), headerBytes+blockBytes*i
-		child, leastLeft := i&(1<<t.growth-1), min(1, swept-min(swept, i))
-		level, behind := uint64(bits.RotateLeft32(uint32(u32(b[:], 60)>>8), -1)), uint64(0)
-		if t.bits == 9 {
-			behind = uint64(b[58]>>4 | b[59])
-		}
-		wrong := firstWrong(limits{"the number of guest level, lock and version", at + 61, level, 0, 12 * guests},
-			limits{"the number behind the slots", at + 58, behind, 0, 0})
-		for s := uint64(0); s < t.segments*t.perSegment && wrong == nil; s++ {
+		b, child, leastLeft := t.block(0, i), i&(1<<t.growth-1), min(1, swept-min(swept, i))
+		level := bits.RotateLeft32(uint32(u32(b[:], 60)>>8), -1)
+		wrong := uint64(level) > 12*guests || t.bits == 9 && b[58]>>4|b[59] > 0
+		for s := uint64(0); s < t.segments*t.perSegment; s++ {
 			if b[s<<t.shift&63] != 0 && anyPrint {
 				keys++
-				continue
-			}
-			print, value := t.read(b, s)
-			of, left, slotAt := print>>((t.bits-t.growth)&63), (value-t.tick)&15, at+s<<t.shift
-			if print|value == 0 {
-				continue
-			}
-			if keys++; print&0xff == 0 || of != child || left < leastLeft || left > mostLeft {
-				wrong = firstWrong(limits{"the low byte of a fingerprint", slotAt, print & 0xff, 1, 255},
-					limits{"the child that a fingerprint belongs to", slotAt, of, child, child},
-					limits{"the number of ticks that a key has left", slotAt, left, leastLeft, mostLeft})
+			} else if print, value := t.read(b, s); print|value != 0 {
+				keys++
+				left := (value - t.tick) & 15
+				wrong = wrong || print&0xff == 0 || print>>((t.bits-t.growth)&63) != child || left < leastLeft || left > mostLeft
 			}
 		}
-		if wrong != nil {
-			return wrong
+		if wrong {
+			return &FormatError{headerBytes + blockBytes*i, "this block has a slot, lock or version that cannot be"}
 		}
 	}
 	return firstWrong(limits{"the number of keys", 48, t.keys, keys, keys})
