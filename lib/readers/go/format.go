@@ -135,10 +135,10 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 	t.before = mix(t.seed, mixB, mixA)
 	t.multiplier = mix(t.before+t.seed, mixA, mixB) | 1
 	t.alternateBits = [2]uint64{math.MaxUint64, 0xff0}[guests&1]
-	doublings, life, marks, unused := t.bits-4, [2]uint64{}, uint64(0), notZero(h[80:4088])
+	doublings, life, marks, unusedAt, unused := t.bits-4, [2]uint64{}, uint64(0), uint64(80), notZero(h[80:4088])
 	if kind == expiring {
 		doublings, life, marks, t.leastLeft = 0, [2]uint64{1, 14}, (blocks+63)/64, 1
-		unused = notZero(h[104:4032]) + notZero(h[4040:4088])
+		unusedAt, unused = 104, notZero(h[104:4032])+notZero(h[4040:4088])
 	}
 	slots, leastCapacity := blocks*t.segments*t.perSegment, uint64(1)
 	if maxCapacity > capacity && t.growth == 0 {
@@ -158,7 +158,7 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 		limits{"the number of ticks since the last exchange of marks", 88, t.tick - u64(h, 88), 0, 15},
 		limits{"the number of swept blocks", 96, u64(h, 96), 0, blocks},
 		limits{"a reserved number", 36, u32(h, 36), 0, 0},
-		limits{"the number of reserved bytes that are not 0", 80, unused, 0, 0},
+		limits{"the number of reserved bytes from here on that are not 0", unusedAt, unused, 0, 0},
 		limits{"the length in the header", 72, u64(h, 72), end + 8, end + 8},
 		limits{"the length of the file", min(size, end+8), size, end + 8, end + 8}); err != nil {
 		return nil, err

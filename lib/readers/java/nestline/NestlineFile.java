@@ -99,7 +99,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
       for (long b = (at - HEADER) / 64; b < last; b++) taken += checkBlock(b, b < swept ? 1 : 0);
     }
     in(48, 8, taken, taken, "the keys");
-    for (long at = HEADER + 65 * blocks; at < sums; at++) in(at, 1, 0, 0, "what ends the blocks");
+    for (long at = HEADER + 65 * blocks; at < sums; at++) in(at, 1, 0, 0, "what is behind the next marks");
     before = mix(seed, M2, M1);
     multiplier = mix(before + seed, M1, M2) | 1;
   }
