@@ -5,8 +5,8 @@ A program in a document follows a comment that names its file:
     <!-- from tests/documents/examples/first.cc -->
     ```cpp
 
-The quotation is a run of lines of that file, whatever its indentation. Programs in C++, C, Python and
-CMake must be quotations; shell commands may be.
+The quotation is a run of lines of that file, whatever its indentation. Programs in C++, C, Python, Go, Java
+and CMake must be quotations; shell commands may be.
 
 Links to files and to headings of our documents must lead somewhere. README.md is short, and the pages
 that its table of ways in names open with an example.
@@ -19,7 +19,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PROGRAMS = {"cpp", "c", "python", "cmake"}
+PROGRAMS = {"cpp", "c", "python", "cmake", "go", "java"}
 FENCE = re.compile(r"(?:^<!-- from (\S+) -->\n)?^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 

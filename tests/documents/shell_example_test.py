@@ -5,6 +5,7 @@ NESTLINE names the command.
 
 import os
 import pathlib
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -56,6 +57,13 @@ class ShellExampleTest(unittest.TestCase):
         self.assertTrue(out.endswith("photo\t25600\t7\nit is there\n"), out)
         self.assertEqual((self.folder / "copy").read_bytes(), bytes(range(256)) * 100)
         self.assertEqual((self.folder / "copy.tsv").read_text(), "user:17\tAda\n")
+
+    @unittest.skipUnless(shutil.which("javac"), "no javac (scripts/install-dependencies java)")
+    def test_java(self):
+        (self.folder / "lib").symlink_to(EXAMPLES.parent.parent.parent / "lib")
+        shutil.copy(EXAMPLES / "Known.java", self.folder)
+        (self.folder / "words").write_text("nest\nline\n")
+        self.assertEqual(self.run_example("java.sh"), "nest: maybe\nnets: certainly not\n")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,208 @@
+package nestline
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/bits"
+	"os"
+)
+
+// What docs/FORMAT.md of nestline says about the bytes of a file.
+
+const (
+	headerBytes, blockBytes, sectionBytes = 4096, 64, 1 << 20
+	filter, expiring, maplet              = "a filter", "an expiring filter", "a maplet"
+)
+
+// piece is where the slots of a block have some of their bits: slot 0 at bit `first` of the block, each next one `step`
+// bits further. Slots from `wrap` on begin anew at first + width.
+type piece struct{ first, step, width, wrap uint64 }
+
+var (
+	bytesEach  = piece{0, 8, 8, 64}
+	pairsEach  = piece{0, 16, 16, 64}
+	twelveBits = piece{0, 16, 12, 64}
+	fourAbove  = piece{12, 16, 4, 64}
+	nibbles    = piece{320, 8, 4, 20}
+)
+
+// layout is how the blocks of a width hold their slots: where they have fingerprints, and values or deaths.
+type layout struct {
+	kind                                  string
+	bits, valueBits, segments, perSegment uint64
+	print, value                          []piece // the lowest bits first
+}
+
+var layouts = map[uint64]layout{
+	8:   {filter, 8, 0, 4, 15, []piece{bytesEach}, nil},
+	9:   {filter, 9, 0, 4, 13, []piece{bytesEach, {416, 1, 1, 64}}, nil},
+	10:  {filter, 10, 0, 4, 12, []piece{bytesEach, {384, 1, 1, 64}, {432, 1, 1, 64}}, nil},
+	12:  {filter, 12, 0, 4, 10, []piece{bytesEach, nibbles}, nil},
+	16:  {filter, 16, 0, 5, 6, []piece{pairsEach}, nil},
+	40:  {expiring, 8, 4, 4, 10, []piece{bytesEach}, []piece{nibbles}},
+	44:  {expiring, 12, 4, 5, 6, []piece{twelveBits}, []piece{fourAbove}},
+	20:  {maplet, 20, 40, 8, 1, []piece{pairsEach, {448, 4, 4, 64}}, []piece{{128, 40, 40, 64}}},
+	136: {maplet, 8, 4, 4, 10, []piece{bytesEach}, []piece{nibbles}},
+	140: {maplet, 12, 4, 5, 6, []piece{twelveBits}, []piece{fourAbove}},
+	264: {maplet, 8, 8, 5, 6, []piece{{0, 16, 8, 64}}, []piece{{8, 16, 8, 64}}},
+	268: {maplet, 12, 8, 4, 6, []piece{twelveBits}, []piece{fourAbove, {384, 4, 4, 64}}},
+	528: {maplet, 16, 16, 5, 3, []piece{pairsEach}, []piece{{240, 16, 16, 64}}},
+}
+
+func min(a, b uint64) uint64 {
+	if a < b {
+		return a
+	}
+	return b
+}
+
+// join reads pieces of a slot, the lowest bits first.
+func join(pieces []piece, b *[64]byte, slot uint64) (number uint64) {
+	shift := uint64(0)
+	for i := range pieces {
+		p := &pieces[i]
+		bit := p.first + p.step*slot
+		if slot >= p.wrap {
+			bit += p.width - p.step*p.wrap
+		}
+		at := min(bit>>3, 56)
+		number |= u64(b[:], int(at)) >> ((bit - 8*at) & 63) & (1<<(p.width&63) - 1) << (shift & 63)
+		shift += p.width
+	}
+	return number
+}
+
+// read returns the fingerprint of a slot and its value or death.
+func (l *layout) read(b *[64]byte, slot uint64) (print, value uint64) {
+	return join(l.print, b, slot), join(l.value, b, slot)
+}
+
+// limits are what a number of the file has to be within.
+type limits struct {
+	what                string
+	at, is, least, most uint64
+}
+
+// firstWrong returns the first number that is outside its limits. Where one is wrong, those after it mean nothing.
+func firstWrong(all ...limits) error {
+	for _, l := range all {
+		if l.is < l.least || l.is > l.most {
+			return &FormatError{l.at, fmt.Sprintf("%s is %d, but must be from %d to %d", l.what, l.is, l.least, l.most)}
+		}
+	}
+	return nil
+}
+
+func notZero(b []byte) uint64 { return uint64(len(b) - bytes.Count(b, []byte{0})) }
+
+func open[T Filter | ExpiringFilter | Maplet](path, kind string) (*T, error) {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	t, err := parse[T](file, kind)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return t, nil
+}
+
+// parse checks the bytes in the order of section 6 of FORMAT.md.
+func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, error) {
+	size := uint64(len(file))
+	h := append(make([]byte, 0, headerBytes), file[:min(size, headerBytes)]...)[:headerBytes]
+	sum, version := xxh3(h[:4088], 0), u32(h, 16)
+	if !bytes.HasPrefix(file, []byte("\x8eNST\r\n\x1a\n")) {
+		return nil, &FormatError{0, "this is no nestline file: it begins with other bytes"}
+	}
+	if err := firstWrong(limits{"the byte order", 8, u32(h, 8), 0x01020304, 0x01020304},
+		limits{"the format version", 12, u32(h, 12), 1, 1},
+		limits{"the length of the file", size, size, headerBytes, math.MaxInt64},
+		limits{"the hash version", 16, version, 2, 3},
+		limits{"the checksum of the header", 4088, u64(h, 4088), sum, sum}); err != nil {
+		return nil, err
+	}
+	t := table{layout: layouts[u32(h, 20)], bases: u64(h, 24), growth: u32(h, 32), seed: u64(h, 40), keys: u64(h, 48),
+		tick: u64(h, 4032)}
+	if t.kind != kind {
+		return nil, &FormatError{20, fmt.Sprintf("the width is %d, which is none of %s", u32(h, 20), kind)}
+	}
+	guests, blocks, capacity, maxCapacity := version-2, t.bases<<t.growth, u64(h, 56), u64(h, 64)
+	t.printShift, t.offsetShift, t.childShift = 32-t.bits, 16-t.bits, t.bits-t.growth
+	t.wraps, t.starts = (16-t.perSegment)*lanes, t.perSegment*0x0004000300020001
+	t.shift, t.exact = t.print[0].step/16, t.bits == 8 && kind != expiring
+	t.before = mix(t.seed, mixB, mixA)
+	t.multiplier = mix(t.before+t.seed, mixA, mixB) | 1
+	t.alternateBits = [2]uint64{math.MaxUint64, 0xff0}[guests&1]
+	doublings, life, marks, unusedAt, unused := t.bits-4, [2]uint64{}, uint64(0), uint64(80), notZero(h[80:4088])
+	if kind == expiring {
+		doublings, life, marks, t.leastLeft = 0, [2]uint64{1, 14}, (blocks+63)/64, 1
+		unusedAt, unused = 104, notZero(h[104:4032])+notZero(h[4040:4088])
+	}
+	slots, leastCapacity := blocks*t.segments*t.perSegment, uint64(1)
+	if maxCapacity > capacity && t.growth == 0 {
+		leastCapacity = slots / 2
+	}
+	most := min(slots<<(doublings-t.growth), 1<<40*t.segments*t.perSegment)
+	sums := headerBytes + blockBytes*(blocks+marks)
+	end := sums + (blockBytes*(blocks+marks)+sectionBytes-1)/sectionBytes*8
+	if err := firstWrong(limits{"the hash version of " + kind, 16, version, 2, 3 - min(1, t.valueBits)},
+		limits{"the growth", 32, t.growth, 0, doublings},
+		limits{"the number of base blocks", 24, t.bases, 1 + 63*guests, 1 << 40 >> t.growth},
+		limits{"the number of keys", 48, t.keys, 0, slots},
+		limits{"the capacity", 56, capacity, leastCapacity, slots},
+		limits{"the maximal capacity", 64, maxCapacity, 0, most},
+		limits{"the life", 80, u32(h, 80), life[0], life[1]},
+		limits{"the number of waiting inserts", 84, u32(h, 84), 0, 63},
+		limits{"the number of ticks since the last exchange of marks", 88, t.tick - u64(h, 88), 0, 15},
+		limits{"the number of swept blocks", 96, u64(h, 96), 0, blocks},
+		limits{"a reserved number", 36, u32(h, 36), 0, 0},
+		limits{"the number of reserved bytes from here on that are not 0", unusedAt, unused, 0, 0},
+		limits{"the length in the header", 72, u64(h, 72), end + 8, end + 8},
+		limits{"the length of the file", min(size, end+8), size, end + 8, end + 8}); err != nil {
+		return nil, err
+	}
+	sum = xxh3(file[sums:end], 0)
+	err := firstWrong(limits{"the checksum of the checksums", end, u64(file, int(end)), sum, sum})
+	for at := uint64(headerBytes); err == nil && at < sums; at += sectionBytes {
+		sum = xxh3(file[at:min(at+sectionBytes, sums)], 0)
+		is := u64(file, int(sums+at/sectionBytes*8))
+		err = firstWrong(limits{"the checksum of the blocks from here on", at, is, sum, sum})
+	}
+	t.blocks = file[headerBytes : headerBytes+blockBytes*blocks]
+	behind := min(headerBytes+blockBytes*blocks+blocks*min(marks, 1), sums) // next marks, which fill no block
+	if err == nil {
+		err = firstWrong(limits{"the number of bytes behind the next marks that are not 0", behind, notZero(file[behind:sums]), 0, 0})
+	}
+	if err == nil {
+		err = t.checkBlocks(guests, u32(h, 80), u64(h, 96))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &T{t}, nil
+}
+
+func (t *table) checkBlocks(guests, life, swept uint64) error {
+	anyPrint := t.growth == 0 && t.kind != expiring
+	keys, mostLeft := uint64(0), 15-14*t.leastLeft+life // that a slot of an expiring filter has, or 15
+	for i := uint64(0); 64*i < uint64(len(t.blocks)); i++ {
+		b, child, leastLeft := t.block(0, i), i&(1<<t.growth-1), min(1, swept-min(swept, i))
+		level := bits.RotateLeft32(uint32(u32(b[:], 60)>>8), -1)
+		wrong := uint64(level) > 12*guests || t.bits == 9 && b[58]>>4|b[59] > 0
+		for s := uint64(0); s < t.segments*t.perSegment; s++ {
+			if b[s<<t.shift&63] != 0 && anyPrint {
+				keys++
+			} else if print, value := t.read(b, s); print|value != 0 {
+				keys++
+				left := (value - t.tick) & 15
+				wrong = wrong || print&0xff == 0 || print>>((t.bits-t.growth)&63) != child || left < leastLeft || left > mostLeft
+			}
+		}
+		if wrong {
+			return &FormatError{headerBytes + blockBytes*i, "this block has a slot, lock or version that cannot be"}
+		}
+	}
+	return firstWrong(limits{"the number of keys", 48, t.keys, keys, keys})
+}

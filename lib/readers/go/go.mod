@@ -1,0 +1,3 @@
+module nestline
+
+go 1.19
