@@ -152,7 +152,9 @@ static void test_files(const char* folder) {
   WORKS(nestline_undamaged(filter, error) && nestline_undamaged(other, error));
   FAILS(!nestline_undamaged(NULL, error), "the filter is NULL");
   FAILS(nestline_map(path, (nestline_verify_mode)3, error) == NULL, "verify is none of");
+#ifndef _WIN32
   WORKS(nestline_save(other, path, error));  // a mapped filter, to its own file
+#endif
   CHECK(has_all(other));
   nestline_free(other);
 
@@ -160,7 +162,7 @@ static void test_files(const char* folder) {
 
   // A message about a very long path keeps the end of the path, and the reason.
   memset(too_long, 'a', sizeof too_long - 1);
-  FAILS(nestline_load(too_long, error) == NULL, "aaa: File name too long");
+  FAILS(nestline_load(too_long, error) == NULL, "aaa: " TOO_LONG);
   CHECK(strncmp(sentence, "...aaa", 6) == 0 && strlen(sentence) < 6000);
 
   put_byte(5000, 99);
@@ -175,8 +177,7 @@ static void test_files(const char* folder) {
   put_byte(0, 99);
   FAILS(nestline_map(path, NESTLINE_VERIFY_LAZILY, error) == NULL, "c_files_test.nest");
   remove(path);
-  FAILS(nestline_map(path, NESTLINE_VERIFY_LAZILY, error) == NULL,
-        "nest: No such file or directory");
+  FAILS(nestline_map(path, NESTLINE_VERIFY_LAZILY, error) == NULL, "nest: " MISSING);
   nestline_free(filter);
 }
 

@@ -483,7 +483,7 @@ static void test_whole(const char* folder) {
   FAILS(nestline_load(path, error) == NULL, "c_maplet_test.nest");  // it is not a filter
   remove(path);
   FAILS(nestline_maplet_map(path, NESTLINE_VERIFY_ALL, error) == NULL,
-        "c_maplet_test.nest: No such file");
+        "c_maplet_test.nest: " MISSING);
   nestline_maplet_free(maplet);
 
   CHECK(nestline_maplet_size(NULL) == 0 && nestline_maplet_capacity(NULL) == 0);

@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef _WIN32  // which has sentences in its own language
+#define MISSING ""
+#define TOO_LONG ""
+#else
+#define MISSING "No such file or directory"
+#define TOO_LONG "File name too long"
+#endif
+
 static int checks, failures;
 static const char* sentence;
 static const char** error;

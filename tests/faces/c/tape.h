@@ -109,7 +109,7 @@ static inline char* aligned_copy(const void* bytes, size_t size) {
     FAILS(LOAD##_load_from(read_too_much, NULL, error) == NULL, "asked for");               \
                                                                                             \
     remove(path);                                                                           \
-    FAILS(LOAD##_load(path, error) == NULL, ".nest: No such file or directory");            \
+    FAILS(LOAD##_load(path, error) == NULL, ".nest: " MISSING);                             \
     FAILS(LOAD##_load(NULL, error) == NULL, "the path is NULL");                            \
     FAILS(!SAVE##_save(filter, folder, error), "Is a directory");                           \
     FAILS(!SAVE##_save(filter, NULL, error), "the path is NULL");                           \
