@@ -60,8 +60,8 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   set(kind ${component})
   if(component IN_LIST CPACK_NESTLINE_LIBRARIES)
     set(kind runtime)
-    if(component MATCHES "^(parallel|store_files)$") # they do call functions that have a fortified form
-      set(kind thin)
+    if(component STREQUAL "store") # alone calls no function that has a fortified form
+      set(kind store)
     endif()
   endif()
   if(EXISTS ${debian}/overrides/${kind})
