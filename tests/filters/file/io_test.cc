@@ -237,7 +237,9 @@ TEST_F(IoTest, MappedFiltersAreCopiedIntoMemory) {
   const Filter filter = filled(12, 100'000, 90'000);
   save(filter, path("filter"));
   const MappedFilter mapped = MappedFilter::open(path("filter"));
+#ifndef _WIN32
   save(filled(8, 1000, 900), path("filter"));  // takes the name, not what is mapped
+#endif
   Filter copy = mapped.snapshot();
   EXPECT_EQ(to_bytes(copy), to_bytes(filter));
   EXPECT_TRUE(copy.insert("one more"));
