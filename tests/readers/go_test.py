@@ -23,7 +23,8 @@ class GoTest(unittest.TestCase):
 
     def run_go(self, *words, cwd=READER):
         # Nothing may come from a network.
-        environment = {**os.environ, "GOPROXY": "off", "GOTOOLCHAIN": "local"}
+        environment = {"HOME": tempfile.gettempdir(), **os.environ, "GOPROXY": "off",
+                       "GOTOOLCHAIN": "local"}
         done = subprocess.run([os.environ["GO"], *words], cwd=cwd, env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.assertEqual(done.returncode, 0, done.stdout)
