@@ -33,7 +33,7 @@ configure() {
 
 # What is compiled again for the other kind: what has an exported name, or uses one, which the linker exports only if
 # all objects mark it so. Not the engine, which takes longest: of it only the hashes are exported.
-again='/nestline(_filter|_parallel|_store|_store_files|_cluster)?[.]dir/(Unity/unity_)?(engine.place|filters|store|faces.(embed|cluster))[_/]'
+again='/nestline(_filter|_parallel|_store|_store_files|_cluster)?[.]dir/(Unity/unity_)?(engine.place|filters|store|system|faces.(embed|cluster))[_/]'
 
 # write_copier FILE FOLDER AGAIN LIST: a program to run instead of a compiler in FOLDER. It copies the object file that
 # BUILD has under the same name, and compiles what AGAIN matches or what BUILD has not, which it writes to LIST,
