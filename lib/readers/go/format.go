@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/bits"
 	"os"
+	"unsafe"
 )
 
 // What docs/FORMAT.md of nestline says about the bytes of a file.
@@ -129,9 +130,16 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 		return nil, &FormatError{20, fmt.Sprintf("the width is %d, which is none of %s", u32(h, 20), kind)}
 	}
 	guests, blocks, capacity, maxCapacity := version-2, t.bases<<t.growth, u64(h, 56), u64(h, 64)
-	t.printShift, t.offsetShift, t.childShift = 32-t.bits, 16-t.bits, t.bits-t.growth
-	t.wraps, t.starts = (16-t.perSegment)*lanes, t.perSegment*0x0004000300020001
-	t.shift, t.exact = t.print[0].step/16, t.bits == 8 && kind != expiring
+	t.printShift, t.offsetShift = 64-t.bits, 48-t.bits
+	t.slotBytes, t.exact = t.print[0].step/8, t.bits == 8 && kind != expiring
+	t.segmentBytes = t.perSegment * t.slotBytes
+	t.wraps, t.starts = (16-t.segmentBytes)*lanes, t.segmentBytes*0x0004000300020001
+	for i := uint64(0); t.bits <= 10 && i < 1<<t.bits; i++ {
+		if i == 0 {
+			t.rotated = new([1024]uint64)
+		}
+		t.rotated[i] = t.rotate(i)
+	}
 	t.before = mix(t.seed, mixB, mixA)
 	t.multiplier = mix(t.before+t.seed, mixA, mixB) | 1
 	t.alternateBits = [2]uint64{math.MaxUint64, 0xff0}[guests&1]
@@ -170,7 +178,7 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 		is := u64(file, int(sums+at/sectionBytes*8))
 		err = firstWrong(limits{"the checksum of the blocks from here on", at, is, sum, sum})
 	}
-	t.blocks = file[headerBytes : headerBytes+blockBytes*blocks]
+	t.blocks = unsafe.Slice((*[blockBytes]byte)(file[headerBytes:]), blocks)
 	behind := min(headerBytes+blockBytes*blocks+blocks*min(marks, 1), sums) // next marks, which fill no block
 	if err == nil {
 		err = firstWrong(limits{"the number of bytes behind the next marks that are not 0", behind, notZero(file[behind:sums]), 0, 0})
@@ -187,12 +195,13 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 func (t *table) checkBlocks(guests, life, swept uint64) error {
 	anyPrint := t.growth == 0 && t.kind != expiring
 	keys, mostLeft := uint64(0), 15-14*t.leastLeft+life // that a slot of an expiring filter has, or 15
-	for i := uint64(0); 64*i < uint64(len(t.blocks)); i++ {
-		b, child, leastLeft := t.block(0, i), i&(1<<t.growth-1), min(1, swept-min(swept, i))
+	for at := range t.blocks {
+		b, i := &t.blocks[at], uint64(at)
+		child, leastLeft := i&(1<<t.growth-1), min(1, swept-min(swept, i))
 		level := bits.RotateLeft32(uint32(u32(b[:], 60)>>8), -1)
 		wrong := uint64(level) > 12*guests || t.bits == 9 && b[58]>>4|b[59] > 0
 		for s := uint64(0); s < t.segments*t.perSegment; s++ {
-			if b[s<<t.shift&63] != 0 && anyPrint {
+			if b[s*t.slotBytes&63] != 0 && anyPrint {
 				keys++
 			} else if print, value := t.read(b, s); print|value != 0 {
 				keys++

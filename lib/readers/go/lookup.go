@@ -17,54 +17,72 @@ var rotations = [8]uint64{0, 0xddc9, 0x6063, 0x874b, 0xa925}
 // table has the blocks and what a lookup needs to know. It is never changed.
 type table struct {
 	layout
-	blocks                              []byte
-	keys, bases, growth                 uint64
-	seed, before, multiplier            uint64 // of the hash of strings, then of integers
-	tick, leastLeft                     uint64 // of the file; that a slot must have left, or it is dead: 0 where none dies
-	printShift, offsetShift, childShift uint64 // what is above fingerprint, bucket offset and child
-	alternateBits                       uint64 // of fingerprint and bucket offset: those that determine the alternate
-	wraps, starts                       uint64 // 16 less perSegment, and where segments 1 to 4 begin, in lanes
-	shift                               uint64 // by how much a slot is shifted to become a byte
-	exact                               bool   // the lowest byte of a fingerprint is all of it, and no slot dies
+	blocks                   [][64]byte
+	keys, bases, growth      uint64
+	seed, before, multiplier uint64        // of the hash of strings, then of integers
+	tick, leastLeft          uint64        // of the file; that a slot must have left, or it is dead: 0 where none dies
+	printShift, offsetShift  uint64        // what is above fingerprint and bucket offset
+	alternateBits            uint64        // of fingerprint and bucket offset: those that determine the alternate
+	slotBytes, segmentBytes  uint64        // from the lowest byte of a slot to that of the next; of a segment
+	wraps, starts            uint64        // 16 less segmentBytes, and where segments 1 to 4 begin, in lanes
+	rotated                  *[1024]uint64 // rotate of each fingerprint, if there are few
+	exact                    bool          // the lowest byte of a fingerprint is all of it, and no slot dies
 }
 
-// spot is where a key is if it is there: fingerprint, bucket offset, and base and child of its home block.
-type spot struct{ print, offset, base, child uint64 }
+// spot is where a key is if it is there: fingerprint, bucket offset and home block.
+type spot struct {
+	print, offset uint64
+	home          *[64]byte
+	hash          Hash
+}
 
-func (t *table) block(base, child uint64) *[64]byte {
-	return (*[64]byte)(t.blocks[64*(base<<(t.growth&63)+child):])
+// home returns the home block: the number of a block is that of its base and, below, that of the child.
+func (t *table) home(h Hash) *[64]byte {
+	block, _ := bits.Mul64(uint64(h), uint64(len(t.blocks)))
+	return &t.blocks[block]
 }
 
 func (t *table) locate(h Hash) spot {
-	base, rest := bits.Mul64(uint64(h), t.bases)
-	rest >>= 32
+	rest := uint64(h) * t.bases
 	print := rest >> (t.printShift & 63)
 	if print&0xff == 0 {
 		print++
 	}
-	return spot{print, rest >> (t.offsetShift & 63) & 0xffff * t.perSegment >> 16, base, print >> (t.childShift & 63)}
+	return spot{print, rest >> (t.offsetShift & 63) & 0xffff * t.perSegment >> 16, t.home(h), h}
 }
 
 // alternate returns the other block of the key, or its home if it has no other.
 func (t *table) alternate(s spot) *[64]byte {
 	x := (s.print*16 + s.offset) & t.alternateBits * 0x93f632e505cee36f
 	other, _ := bits.Mul64(step(x, 32, 0x5494fc2a78752677), t.bases)
-	if other < s.base {
+	base, rest := bits.Mul64(uint64(s.hash), t.bases)
+	if other < base {
 		other += t.bases
 	}
-	return t.block(other-s.base, s.child)
+	return &t.blocks[(other-base)<<(t.growth&63)+rest>>1>>((63-t.growth)&63)]
+}
+
+// rotate returns by how many bytes the slots of segments 1 to 4 are rotated, in lanes. Their products, of up to 32 bits, come in two
+// pairs.
+func (t *table) rotate(print uint64) uint64 {
+	r := t.perSegment
+	turns := print*(0xddc9|0x874b<<32)&even*r>>16&even | print*(0x6063|0xa925<<32)&even*r&^even
+	return turns * t.slotBytes
 }
 
 // MayContainHash is MayContain for a key with this hash. It compares the lowest byte of fingerprints first, without a branch
-// that would be mispredicted: of segment 0 and of segments 1 to 4, whose slots are in four lanes of 16 bits. Their products,
-// of up to 32 bits, come in two pairs.
+// that would be mispredicted: of segment 0 and of segments 1 to 4, whose bytes are in four lanes of 16 bits.
 func (t *table) MayContainHash(h Hash) bool {
 	s := t.locate(h)
-	b, r, low := t.block(s.base, s.child), t.perSegment, s.print&0xff
-	slots := s.print*(0xddc9|0x874b<<32)&even*r>>16&even | s.print*(0x6063|0xa925<<32)&even*r&^even
-	slots += s.offset * lanes
-	slots = (slots - (slots+t.wraps)>>4&lanes*r + t.starts) << (t.shift & 63)
-	hit := ((uint64(b[s.offset<<(t.shift&63)&63]) ^ low) - 1) | ((uint64(b[slots&63]) ^ low) - 1) |
+	b, low, first := s.home, s.print&0xff, s.offset*t.slotBytes*lanes
+	slots := first
+	if t.rotated != nil {
+		slots += t.rotated[s.print&1023]
+	} else {
+		slots += t.rotate(s.print)
+	}
+	slots += t.starts - (slots+t.wraps)>>4&lanes*t.segmentBytes
+	hit := ((uint64(b[first&63]) ^ low) - 1) | ((uint64(b[slots&63]) ^ low) - 1) |
 		((uint64(b[slots>>16&63]) ^ low) - 1) | ((uint64(b[slots>>32&63]) ^ low) - 1)
 	if t.segments > 4 {
 		hit |= ((uint64(b[slots>>48&63]) ^ low) - 1) | t.segments/8<<63 // of 8 segments all are looked at below
@@ -86,7 +104,7 @@ func (t *table) find(b *[64]byte, s spot, j uint64) (next, value uint64) {
 	for ; j < t.segments; j++ {
 		index := s.offset + s.print*rotations[j&7]&0xffff*t.perSegment>>16 - t.perSegment
 		slot := j*t.perSegment + index + t.perSegment&uint64(int64(index)>>63) // the index modulo perSegment
-		if b[slot<<(t.shift&63)&63] == byte(s.print) {
+		if b[slot*t.slotBytes&63] == byte(s.print) {
 			if print, value := t.read(b, slot); print == s.print && (value-t.tick)&15 >= t.leastLeft {
 				return j + 1, value
 			}
@@ -98,7 +116,7 @@ func (t *table) find(b *[64]byte, s spot, j uint64) (next, value uint64) {
 // values appends the value or death of each slot that holds the fingerprint of the key and is not dead.
 func (t *table) values(to []uint64, h Hash) []uint64 {
 	s := t.locate(h)
-	blocks, n := [2]*[64]byte{t.block(s.base, s.child), t.alternate(s)}, 1
+	blocks, n := [2]*[64]byte{s.home, t.alternate(s)}, 1
 	if blocks[1] != blocks[0] && byte(s.print) <= blocks[0][60] {
 		n = 2
 	}
@@ -116,8 +134,7 @@ func (t *table) MayContainHashes(found []bool, hashes []Hash) []bool {
 	for len(hashes) > 0 {
 		n, start := min(64, uint64(len(hashes))), len(found)
 		for _, h := range hashes[:n] {
-			s := t.locate(h)
-			found = append(found, t.block(s.base, s.child)[60] > 0)
+			found = append(found, t.home(h)[60] > 0)
 		}
 		for i, h := range hashes[:n] {
 			found[start+i] = t.MayContainHash(h)

@@ -1,0 +1,82 @@
+"""Compares the readers in Go and Java with filters for these languages of as much memory and as many keys.
+
+compare.py [go | java]... [--bytes N]...
+
+For Go that is seiflotfy/cuckoofilter, for Java the BloomFilter of Guava: Debian's packages
+golang-github-seiflotfy-cuckoofilter-dev and libguava-java. Prints medians of nanoseconds a key, and of ratios within a
+round. Needs build/bench with the target make_filter (cmake --build --preset bench --target make_filter).
+"""
+
+import argparse
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+PACKAGES = pathlib.Path("/usr/share/gocode/src/github.com")
+GUAVA = "/usr/share/java/guava.jar"
+LOADS = {"go": 0.9, "java": 0.95}  # seiflotfy's filter takes no more keys
+MODULE = """module compare
+
+go 1.19
+
+require (
+	github.com/seiflotfy/cuckoofilter v0.0.0
+	github.com/dgryski/go-metro v0.0.0
+	nestline v0.0.0
+)
+
+replace (
+	github.com/seiflotfy/cuckoofilter => ./cuckoofilter
+	github.com/dgryski/go-metro => ./go-metro
+	nestline => %s
+)
+"""
+
+
+def run(*words, folder):
+    done = subprocess.run([str(word) for word in words], cwd=folder, check=True, text=True,
+                          stdout=subprocess.PIPE)
+    return done.stdout
+
+
+def build_go(folder):
+    for package in "seiflotfy/cuckoofilter", "dgryski/go-metro":
+        copy = folder / pathlib.Path(package).name
+        shutil.copytree(PACKAGES / package, copy, symlinks=False)
+        (copy / "go.mod").write_text(f"module github.com/{package}\n")
+    (folder / "go.mod").write_text(MODULE % (ROOT / "lib" / "readers" / "go"))
+    shutil.copy(HERE / "compare.go", folder)
+    run("go", "build", "-mod=mod", "-o", "compare", ".", folder=folder)
+    return [folder / "compare"]
+
+
+def build_java(folder):
+    sources = (ROOT / "lib" / "readers" / "java" / "nestline").glob("*.java")
+    run("javac", "-cp", GUAVA, "-d", folder, *sources, HERE / "Compare.java", folder=folder)
+    return ["java", "-Xmx4g", "-cp", f"{folder}:{GUAVA}", "Compare"]
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("languages", nargs="*", choices=["go", "java", []])
+    parser.add_argument("--bytes", type=int, action="append")
+    arguments = parser.parse_args()
+    for language in arguments.languages or ["go", "java"]:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            words = {"go": build_go, "java": build_java}[language](folder)
+            for size in arguments.bytes or [2**18, 2**24, 2**28]:
+                file = folder / "filter.nest"
+                maker = ROOT / "build" / "bench" / "bench" / "make_filter"
+                keys = run(maker, file, size, LOADS[language], folder=folder).strip()
+                print(f"{language}, {size} bytes, load {LOADS[language]}")
+                print(run(*words, file, keys, folder=folder), end="", flush=True)
+
+
+if __name__ == "__main__":
+    main()
