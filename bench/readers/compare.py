@@ -18,22 +18,11 @@ ROOT = HERE.parent.parent
 PACKAGES = pathlib.Path("/usr/share/gocode/src/github.com")
 GUAVA = "/usr/share/java/guava.jar"
 LOADS = {"go": 0.9, "java": 0.95}  # seiflotfy's filter takes no more keys
-MODULE = """module compare
-
-go 1.19
-
-require (
-	github.com/seiflotfy/cuckoofilter v0.0.0
-	github.com/dgryski/go-metro v0.0.0
-	nestline v0.0.0
-)
-
-replace (
-	github.com/seiflotfy/cuckoofilter => ./cuckoofilter
-	github.com/dgryski/go-metro => ./go-metro
-	nestline => %s
-)
-"""
+MODULES = {
+    "github.com/seiflotfy/cuckoofilter": "./cuckoofilter",
+    "github.com/dgryski/go-metro": "./go-metro",
+    "nestline": ROOT / "lib" / "readers" / "go",
+}
 
 
 def run(*words, folder):
@@ -47,7 +36,10 @@ def build_go(folder):
         copy = folder / pathlib.Path(package).name
         shutil.copytree(PACKAGES / package, copy, symlinks=False)
         (copy / "go.mod").write_text(f"module github.com/{package}\n")
-    (folder / "go.mod").write_text(MODULE % (ROOT / "lib" / "readers" / "go"))
+    lines = ["module compare", "go 1.19"]
+    for module, path in MODULES.items():
+        lines += [f"require {module} v0.0.0", f"replace {module} => {path}"]
+    (folder / "go.mod").write_text("\n".join(lines) + "\n")
     shutil.copy(HERE / "compare.go", folder)
     run("go", "build", "-mod=mod", "-o", "compare", ".", folder=folder)
     return [folder / "compare"]

@@ -67,7 +67,10 @@ func join(pieces []piece, b *[64]byte, slot uint64) (number uint64) {
 		if slot >= p.wrap {
 			bit += p.width - p.step*p.wrap
 		}
-		at := min(bit>>3, 56)
+		at := bit >> 3 &^ 7 // of a word of 64 bits, which has all of it, but for pieces of 40 bits
+		if p.width == 40 {
+			at = min(bit>>3, 56)
+		}
 		number |= u64(b[:], int(at)) >> ((bit - 8*at) & 63) & (1<<(p.width&63) - 1) << (shift & 63)
 		shift += p.width
 	}

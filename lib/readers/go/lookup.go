@@ -11,9 +11,6 @@ const (
 
 func mix(x, a, m uint64) uint64 { return step(step(x^a, 29, m), 32, mixB) }
 
-// By what slots of later segments are rotated; not of those that have one slot each.
-var rotations = [8]uint64{0, 0xddc9, 0x6063, 0x874b, 0xa925}
-
 // table has the blocks and what a lookup needs to know. It is never changed.
 type table struct {
 	layout
@@ -29,7 +26,7 @@ type table struct {
 	exact                    bool          // the lowest byte of a fingerprint is all of it, and no slot dies
 }
 
-// spot is where a key is if it is there: fingerprint, bucket offset and home block.
+// spot is where a key is if it is there. More than four members would not be in registers.
 type spot struct {
 	print, offset uint64
 	home          *[64]byte
@@ -51,6 +48,32 @@ func (t *table) locate(h Hash) spot {
 	return spot{print, rest >> (t.offsetShift & 63) & 0xffff * t.perSegment >> 16, t.home(h), h}
 }
 
+// bytes returns which byte of a block the slot of segment 0 begins with, and those of segments 1 to 4, in lanes. `turned` is
+// that of the fingerprint.
+func (t *table) bytes(s spot, turned uint64) (first, others uint64) {
+	first = s.offset * t.slotBytes * lanes
+	others = first + turned
+	return first, others + t.starts - (others+t.wraps)>>4&lanes*t.segmentBytes
+}
+
+// turned returns by how many bytes the slots of segments 1 to 4 are rotated, in lanes.
+func (t *table) turned(print uint64) uint64 {
+	if t.rotated != nil {
+		return t.rotated[print&1023]
+	}
+	return t.rotate(print)
+}
+
+// rotate does the same without the table. The products, of up to 32 bits, come in two pairs. It is not inlined, so that those
+// who call it can be.
+//
+//go:noinline
+func (t *table) rotate(print uint64) uint64 {
+	r := t.perSegment
+	turns := print*(0xddc9|0x874b<<32)&even*r>>16&even | print*(0x6063|0xa925<<32)&even*r&^even
+	return turns * t.slotBytes
+}
+
 // alternate returns the other block of the key, or its home if it has no other.
 func (t *table) alternate(s spot) *[64]byte {
 	x := (s.print*16 + s.offset) & t.alternateBits * 0x93f632e505cee36f
@@ -62,69 +85,57 @@ func (t *table) alternate(s spot) *[64]byte {
 	return &t.blocks[(other-base)<<(t.growth&63)+rest>>1>>((63-t.growth)&63)]
 }
 
-// rotate returns by how many bytes the slots of segments 1 to 4 are rotated, in lanes. Their products, of up to 32 bits, come in two
-// pairs.
-func (t *table) rotate(print uint64) uint64 {
-	r := t.perSegment
-	turns := print*(0xddc9|0x874b<<32)&even*r>>16&even | print*(0x6063|0xa925<<32)&even*r&^even
-	return turns * t.slotBytes
-}
-
-// MayContainHash is MayContain for a key with this hash. It compares the lowest byte of fingerprints first, without a branch
-// that would be mispredicted: of segment 0 and of segments 1 to 4, whose bytes are in four lanes of 16 bits.
+// MayContainHash is MayContain for a key with this hash. Most absent keys end after a look at the lowest bytes in their home,
+// without a branch that would be mispredicted.
 func (t *table) MayContainHash(h Hash) bool {
 	s := t.locate(h)
-	b, low, first := s.home, s.print&0xff, s.offset*t.slotBytes*lanes
-	slots := first
-	if t.rotated != nil {
-		slots += t.rotated[s.print&1023]
-	} else {
-		slots += t.rotate(s.print)
-	}
-	slots += t.starts - (slots+t.wraps)>>4&lanes*t.segmentBytes
-	hit := ((uint64(b[first&63]) ^ low) - 1) | ((uint64(b[slots&63]) ^ low) - 1) |
-		((uint64(b[slots>>16&63]) ^ low) - 1) | ((uint64(b[slots>>32&63]) ^ low) - 1)
+	b, low := s.home, s.print&0xff
+	first, others := t.bytes(s, t.turned(s.print))
+	hit := ((uint64(b[first&63]) ^ low) - 1) | ((uint64(b[others&63]) ^ low) - 1) |
+		((uint64(b[others>>16&63]) ^ low) - 1) | ((uint64(b[others>>32&63]) ^ low) - 1)
 	if t.segments > 4 {
-		hit |= ((uint64(b[slots>>48&63]) ^ low) - 1) | t.segments/8<<63 // of 8 segments all are looked at below
+		hit |= ((uint64(b[others>>48&63]) ^ low) - 1) | t.segments/8<<63 // of 8 segments all are looked at below
 	}
-	if int64(hit) < 0 && (t.exact || t.holds(b, s)) {
+	if int64(hit) < 0 && t.exact {
 		return true
 	}
-	return low <= uint64(b[60]) && t.holds(t.alternate(s), s)
+	return (int64(hit) < 0 || low <= uint64(b[60])) && t.find(h, nil) > 0
 }
 
-func (t *table) holds(b *[64]byte, s spot) bool {
-	next, _ := t.find(b, s, 0)
-	return next > 0
-}
-
-// find returns the value or death of the first slot, in segment j or a later one, that holds the fingerprint and is not dead,
-// and the segment after it; 0 if there is none.
-func (t *table) find(b *[64]byte, s spot, j uint64) (next, value uint64) {
-	for ; j < t.segments; j++ {
-		index := s.offset + s.print*rotations[j&7]&0xffff*t.perSegment>>16 - t.perSegment
-		slot := j*t.perSegment + index + t.perSegment&uint64(int64(index)>>63) // the index modulo perSegment
-		if b[slot*t.slotBytes&63] == byte(s.print) {
+// find calls found for the value or death of each slot that holds the fingerprint of the key and is not dead; it returns how
+// many these are.
+func (t *table) find(h Hash, found func(value uint64)) (count int) {
+	s := t.locate(h)
+	bytes := [8]uint64{5: 10, 12, 14}
+	bytes[0], bytes[1] = t.bytes(s, t.turned(s.print))
+	bytes[2], bytes[3], bytes[4] = bytes[1]>>16, bytes[1]>>32, bytes[1]>>48
+	low, b := s.print&0xff, s.home
+	for {
+		match := uint64(0)
+		for j, at := range bytes[:t.segments] {
+			match |= ((uint64(b[at&63]) ^ low) - 1) >> 63 << (j & 63)
+		}
+		for ; match != 0; match &= match - 1 {
+			slot := bytes[bits.TrailingZeros64(match)&7] & 63 >> (t.slotBytes >> 1)
 			if print, value := t.read(b, slot); print == s.print && (value-t.tick)&15 >= t.leastLeft {
-				return j + 1, value
+				count++
+				if found != nil {
+					found(value)
+				}
 			}
 		}
-	}
-	return 0, 0
-}
-
-// values appends the value or death of each slot that holds the fingerprint of the key and is not dead.
-func (t *table) values(to []uint64, h Hash) []uint64 {
-	s := t.locate(h)
-	blocks, n := [2]*[64]byte{s.home, t.alternate(s)}, 1
-	if blocks[1] != blocks[0] && byte(s.print) <= blocks[0][60] {
-		n = 2
-	}
-	for _, b := range blocks[:n] {
-		for next, value := t.find(b, s, 0); next > 0; next, value = t.find(b, s, next) {
-			to = append(to, value)
+		if b != s.home || low > uint64(b[60]) {
+			return count
+		}
+		if b = t.alternate(s); b == s.home {
+			return count
 		}
 	}
+}
+
+// values appends the value or death of each slot that find finds.
+func (t *table) values(to []uint64, h Hash) []uint64 {
+	t.find(h, func(value uint64) { to = append(to, value) })
 	return to
 }
 

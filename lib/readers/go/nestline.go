@@ -62,16 +62,15 @@ func (f *ExpiringFilter) Tick() uint64 { return f.tick }
 // TicksLeft returns for how many ticks from this one on the key with this hash is found: at most 15, and 0 for a key that is
 // not found. A tick before that of the file counts as that.
 func (f *ExpiringFilter) TicksLeft(h Hash, tick uint64) (ticks int) {
-	var room [16]uint64
 	passed := tick - f.tick
 	if passed >= 1<<63 {
 		passed = 0
 	}
-	for _, death := range f.values(room[:0], h) {
+	f.find(h, func(death uint64) {
 		if left := int((death-f.tick)&15) - int(min(passed, 15)); left > ticks {
 			ticks = left
 		}
-	}
+	})
 	return ticks
 }
 
@@ -104,10 +103,7 @@ func (t *table) MayContain(key []byte) bool { return t.MayContainHash(t.HashByte
 func (t *table) MayContainString(key string) bool { return t.MayContainHash(t.HashString(key)) }
 
 // Count returns how many copies of the key with this hash there are, those of other keys that look the same included.
-func (t *table) Count(h Hash) int {
-	var room [16]uint64
-	return len(t.values(room[:0], h))
-}
+func (t *table) Count(h Hash) int { return t.find(h, nil) }
 
 // HashBytes returns the hash of a key.
 func (t *table) HashBytes(key []byte) Hash { return Hash(xxh3(key, t.seed)) }

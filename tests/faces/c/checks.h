@@ -14,7 +14,7 @@
 #define TOO_LONG ""
 #else
 #define MISSING "No such file or directory"
-#define TOO_LONG "File name too long"
+#define TOO_LONG "File"  // "File name too long", or of musl "Filename too long"
 #endif
 
 static int checks, failures;

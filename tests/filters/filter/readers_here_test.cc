@@ -3,6 +3,7 @@
 #include "tests/filters/filter/readers_here.h"
 
 #include <gtest/gtest.h>
+#include <hwy/detect_targets.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/engine/kernels/targets.h"
 #include "lib/engine/place/layout.h"
 
 namespace nestline::test { namespace {
@@ -24,10 +26,8 @@ template <typename Test>
 void for_each_target(Test&& test) {
   std::vector<std::pair<std::string, const ReadersHere*>> targets = {{"any", &kReadersHereForAny}};
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx2")) targets.emplace_back("avx2", &kReadersHereForAvx2);
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")) {
-    targets.emplace_back("avx512", &kReadersHereForAvx512);
-  }
+  if ((supported_targets() & HWY_AVX2) != 0) targets.emplace_back("avx2", &kReadersHereForAvx2);
+  if ((supported_targets() & HWY_AVX3) != 0) targets.emplace_back("avx512", &kReadersHereForAvx512);
 #endif
   for (const auto& [name, readers] : targets) {
     SCOPED_TRACE(name);

@@ -35,7 +35,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
   final long tick;
   private final boolean turnsOver;
   private final int width, bits, segments, segmentSlots, slotShift, growth, life;
-  private final long bases, seed, size, before, multiplier;
+  private final long bases, blocks, seed, size, before, multiplier;
   private final Slots slotAt;
   private final String name;
   private final long length;
@@ -69,7 +69,8 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     int mostGrowth = expires ? 0 : bits - 4;
     growth = (int) in(32, 4, 0, mostGrowth, "the growth");
     bases = in(24, 8, turnsOver ? 64 : 1, 1L << 40 - growth, "the base blocks");
-    long blocks = bases << growth, slots = blocks * segments * segmentSlots;
+    blocks = bases << growth;
+    long slots = blocks * segments * segmentSlots;
     seed = number(40, 8);
     size = in(48, 8, 0, slots, "the keys");
     long capacity = in(56, 8, 1, slots, "the capacity");
@@ -221,16 +222,16 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     return (f + ((f & 0xff) == 0 ? 1 : 0)) * 16 + p;
   }
 
-  /** Where the block of a pair is. */
-  private long at(long base, int pair) {
-    return HEADER + ((base << growth) + (pair >>> 4 + bits - growth)) * 64;
-  }
+  /** Where a hash's home block is: a block's number is that of its base and, below, of the child. */
+  private long home(long hash) { return HEADER + Xxh3.high64(hash, blocks) * 64; }
 
-  /** The base of a pair's other block. */
-  private long otherBase(long base, int pair) {
+  /** Where its other block is, or its home if it has no other. */
+  private long other(long hash, int pair) {
     long x = (turnsOver ? pair & 0xff0 : pair) * 0x93f632e505cee36fL;
-    long other = Xxh3.high64(Xxh3.shifted(x, 32) * 0x5494fc2a78752677L, bases) - base;
-    return other < 0 ? other + bases : other;
+    long base = Xxh3.high64(Xxh3.shifted(x, 32) * 0x5494fc2a78752677L, bases)
+        - Xxh3.high64(hash, bases);
+    if (base < 0) base += bases;
+    return HEADER + ((base << growth) + (pair >>> 4 + bits - growth)) * 64;
   }
 
   /** The slot of a pair's bucket in a segment. */
@@ -257,18 +258,18 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
 
   /** The overflow mark of a hash's home. Reading it fetches the block. */
   private int mark(long hash) {
-    long home = at(Xxh3.high64(hash, bases), pair(hash));
+    long home = home(hash);
     return piece(home).get(offset(home) + MARK) & 0xff;
   }
 
   /** Where a hash is: bit j for segment j of its home, bit 8 + j for that of its other block. */
   private int find(long hash, int mark) {
     int pair = pair(hash);
-    long base = Xxh3.high64(hash, bases);
-    int found = matches(at(base, pair), pair);
+    long home = home(hash);
+    int found = matches(home, pair);
     if ((pair >>> 4 & 0xff) - 1 >= mark) return found;
-    long other = otherBase(base, pair);
-    return other == base ? found : found | matches(at(other, pair), pair) << 8;
+    long other = other(hash, pair);
+    return other == home ? found : found | matches(other, pair) << 8;
   }
 
   /** The values or deaths of all slots where a hash is. */
@@ -277,7 +278,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     long[] values = new long[Integer.bitCount(found)];
     for (int i = 0; i < values.length; i++, found &= found - 1) {
       int bit = Integer.numberOfTrailingZeros(found);
-      long base = Xxh3.high64(hash, bases), at = at(bit < 8 ? base : otherBase(base, pair), pair);
+      long at = bit < 8 ? home(hash) : other(hash, pair);
       values[i] = slotAt.get(piece(at), offset(at), slot(bit & 7, pair)) >>> bits;
     }
     return values;
