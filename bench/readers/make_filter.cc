@@ -1,5 +1,6 @@
-// Writes the file of a filter of 8 bits that has keys of both kinds, for compare.py: half of its keys are integers, and half
-// are strings of 16 hexadecimal digits. Number i of a kind is i * 0x9e3779b97f4a7c15.
+// Writes the file of a filter of 8 bits that has keys of both kinds, for compare.py: half of its
+// keys are integers, and half are strings of 16 hexadecimal digits. Number i of a kind is i *
+// 0x9e3779b97f4a7c15.
 //
 //   make_filter FILE BYTES LOAD
 //

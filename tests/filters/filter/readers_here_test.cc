@@ -3,7 +3,6 @@
 #include "tests/filters/filter/readers_here.h"
 
 #include <gtest/gtest.h>
-#include <hwy/detect_targets.h>
 
 #include <algorithm>
 #include <atomic>
@@ -15,19 +14,19 @@
 #include <utility>
 #include <vector>
 
-#include "lib/engine/kernels/targets.h"
 #include "lib/engine/place/layout.h"
+#include "tests/engine/kernels/each_target.h"
 
 namespace nestline::test { namespace {
 
 constexpr std::size_t kKeys = 1'000'000;  // to look up; half of them are stored
 
 template <typename Test>
-void for_each_target(Test&& test) {
+void with_each_target(Test&& test) {
   std::vector<std::pair<std::string, const ReadersHere*>> targets = {{"any", &kReadersHereForAny}};
 #ifdef __x86_64__
-  if ((supported_targets() & HWY_AVX2) != 0) targets.emplace_back("avx2", &kReadersHereForAvx2);
-  if ((supported_targets() & HWY_AVX3) != 0) targets.emplace_back("avx512", &kReadersHereForAvx512);
+  if (has_avx2()) targets.emplace_back("avx2", &kReadersHereForAvx2);
+  if (has_avx512()) targets.emplace_back("avx512", &kReadersHereForAvx512);
 #endif
   for (const auto& [name, readers] : targets) {
     SCOPED_TRACE(name);
@@ -61,12 +60,12 @@ TEST_P(ReadersHereTest, AnswerAsTheLibrary) {
     std::vector<std::uint8_t> expected(kKeys);
     const std::size_t found = filter.may_contain(keys, expected);
     std::vector<std::uint8_t> answers(kKeys);
-    for_each_target([&](const ReadersHere& readers) {
+    with_each_target([&](const ReadersHere& readers) {
       EXPECT_EQ(readers.look_up(filter.reader(), keys.data(), kKeys, answers.data()), found);
       EXPECT_TRUE(answers == expected);
     });
     const ConcurrentFilter shared(std::move(filter));
-    for_each_target([&](const ReadersHere& readers) {
+    with_each_target([&](const ReadersHere& readers) {
       EXPECT_EQ(readers.look_up_beside(shared.reader(), keys.data(), kKeys, answers.data()), found);
       EXPECT_TRUE(answers == expected);
     });
@@ -80,7 +79,7 @@ TEST_P(ReadersHereTest, MissNoKeyBesideAWriter) {
   const std::vector<std::uint64_t> keys = counting_keys();
   const auto stay = std::span(keys).first(kStay);
   const auto pass = std::span(keys).subspan(kStay, kPass);
-  for_each_target([&](const ReadersHere& readers) {
+  with_each_target([&](const ReadersHere& readers) {
     ConcurrentFilter filter({.capacity = kStay + kPass, .bits = GetParam()});
     ASSERT_EQ(filter.insert(stay), kStay);
     std::atomic<bool> stop = false;
