@@ -42,7 +42,7 @@ inline void write_over(const std::filesystem::path& path, std::uint64_t offset,
 using Bytes = std::vector<std::byte>;
 
 inline Bytes bytes_of_text(std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
   return {bytes.begin(), bytes.end()};
 }
 inline std::string text_of(std::span<const std::byte> bytes) {
