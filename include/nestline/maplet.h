@@ -129,12 +129,14 @@ class NESTLINE_EXPORT Maplet {
     return find_set_one(hash_of_(key), anywhere);
   }
   /// Gives one pair (key, old_value) the new value, at one instant; false if there is none. O(1).
-  /// Throws std::invalid_argument for a new value above max_value().
+  /// Throws std::invalid_argument for a new value above max_value(). Only for pairs that were
+  /// inserted, as erase.
   NESTLINE_HERE bool replace(Key key, std::uint64_t old_value, std::uint64_t new_value) {
     return replace_one(hash_of_(key), old_value, new_value);
   }
   /// Removes one pair (key, value); false if there is none. O(1). Erase only pairs that were
-  /// inserted: the pair of another key that looks the same would be removed.
+  /// inserted: the pair of another key that looks the same would be removed. So do not erase by
+  /// trying values: beside a rename, know which of the two values the pair has.
   NESTLINE_HERE bool erase(Key key, std::uint64_t value) noexcept {
     return erase_one(hash_of_(key), value);
   }

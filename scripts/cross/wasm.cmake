@@ -3,9 +3,10 @@
 include(/usr/share/emscripten/cmake/Modules/Platform/Emscripten.cmake)
 set(CMAKE_CROSSCOMPILING_EMULATOR node)
 get_filename_component(libraries ${CMAKE_CURRENT_LIST_DIR}/../../build/systems/wasm-libraries ABSOLUTE)
-get_filename_component(npm ${CMAKE_CURRENT_LIST_DIR}/../../lib/faces/npm ABSOLUTE)
-string(APPEND CMAKE_CXX_FLAGS_INIT " -msimd128 -fwasm-exceptions -Wno-shorten-64-to-32 -isystem ${npm}/lacking "
-       "-include ${CMAKE_CURRENT_LIST_DIR}/wasm/lacking.h")
+get_filename_component(top ${CMAKE_CURRENT_LIST_DIR}/../.. ABSOLUTE)
+set(lacking ${top}/lib/faces/npm/lacking)
+string(APPEND CMAKE_CXX_FLAGS_INIT " -msimd128 -fwasm-exceptions -Wno-shorten-64-to-32 -isystem ${lacking} "
+       "-include ${lacking}/lacking.h -include ${top}/tests/support/lacking_names.h")
 string(APPEND CMAKE_EXE_LINKER_FLAGS_INIT " -O1 -sALLOW_MEMORY_GROWTH -sNODERAWFS "
        "-sINITIAL_MEMORY=64MB -sTOTAL_STACK=1MB")
 set(CMAKE_FIND_ROOT_PATH ${libraries})

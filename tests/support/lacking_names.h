@@ -1,14 +1,15 @@
-// What tests, and libraries that are not in the package for npm, use and the C++ library of Emscripten 3.1.6 lacks, beside
-// what lib/faces/npm/lacking has. It is included before all else.
-#ifndef NESTLINE_SCRIPTS_CROSS_WASM_LACKING_H_
-#define NESTLINE_SCRIPTS_CROSS_WASM_LACKING_H_
+// What tests, and libraries that are not in the package for npm, use and the C++ library of
+// Emscripten 3.1.6 lacks, beside what lib/faces/npm/lacking has. It is included before all else,
+// behind that.
+#ifndef NESTLINE_TESTS_SUPPORT_LACKING_NAMES_H_
+#define NESTLINE_TESTS_SUPPORT_LACKING_NAMES_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <iterator>
 #include <memory_resource>
 #include <new>
-
-#include "../../../lib/faces/npm/lacking/lacking.h"
 
 namespace std {
 
@@ -37,10 +38,10 @@ namespace pmr {
 inline memory_resource* new_delete_resource() noexcept {
   static class New final : public memory_resource {
     void* do_allocate(size_t bytes, size_t alignment) override {
-      return ::operator new(bytes, align_val_t{alignment});
+      return ::operator new (bytes, align_val_t{alignment});
     }
     void do_deallocate(void* memory, size_t, size_t alignment) override {
-      ::operator delete(memory, align_val_t{alignment});
+      ::operator delete (memory, align_val_t{alignment});
     }
     bool do_is_equal(const memory_resource& other) const noexcept override {
       return this == &other;
@@ -52,4 +53,4 @@ inline memory_resource* new_delete_resource() noexcept {
 
 }  // namespace std
 
-#endif  // NESTLINE_SCRIPTS_CROSS_WASM_LACKING_H_
+#endif  // NESTLINE_TESTS_SUPPORT_LACKING_NAMES_H_
