@@ -21,7 +21,11 @@
 // takes from B only when a = 0, so only when A's mark covers the rank (else a >= x > 0); then b =
 // x + y before, so b >= y after. Where slots carry values, pairs of a fingerprint and a value take
 // the place of fingerprints here: only pairs that are equal are interchangeable, and only they are
-// erased for each other. A pair whose value is replaced stays where it is.
+// erased for each other. A pair whose value is replaced stays where it is. Of pairs that became the
+// highest value, `anywhere`, the callers do not know, and may erase them: then one of y is taken
+// for x's. y must find x's `anywhere` instead. It looks where x does if both have one home, and if
+// its mark covers the rank; that is so where a > 0, as above. Else it finds only what is in B: so
+// where a pair of B is taken and `anywhere` is in A, B's mark is raised.
 //
 // An insert looks at its home twice: for a free slot, or a displacement (paths.h) to one; and where
 // there is none, as the first block of an eviction (eviction-inl.h), whose last step places it.
@@ -200,6 +204,11 @@ class Table {
       if ((here | there) == 0) return false;
       const std::uint64_t number = there != 0 ? away.block : home.block;
       work(hold.change(number), first_slot(there != 0 ? there : here));
+      if constexpr (L::kHasValues && L::kNumber != kMapletBits) {
+        if (there != 0 && own_copies(home, Residence::native, L::kValueMask) != 0) {
+          hold.change(number).raise_overflow_mark(eviction_rank(home.fingerprint));
+        }
+      }
       if (has_lanes() && there != 0) lower_guest_level<L>(hold, away.block);
       return true;
     }

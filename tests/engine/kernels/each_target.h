@@ -14,10 +14,6 @@
 
 namespace nestline::test {
 
-// What this processor has, for code that was compiled for one instruction set.
-inline bool has_avx2() { return (supported_targets() & HWY_AVX2) != 0; }
-inline bool has_avx512() { return (supported_targets() & HWY_AVX3) != 0; }
-
 // While it lives, engine_for returns the engine of this target.
 class ForcedTarget {
  public:

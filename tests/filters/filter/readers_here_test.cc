@@ -3,6 +3,7 @@
 #include "tests/filters/filter/readers_here.h"
 
 #include <gtest/gtest.h>
+#include <hwy/detect_targets.h>
 
 #include <algorithm>
 #include <atomic>
@@ -14,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "lib/engine/kernels/targets.h"
 #include "lib/engine/place/layout.h"
-#include "tests/engine/kernels/each_target.h"
 
 namespace nestline::test { namespace {
 
@@ -25,8 +26,9 @@ template <typename Test>
 void with_each_target(Test&& test) {
   std::vector<std::pair<std::string, const ReadersHere*>> targets = {{"any", &kReadersHereForAny}};
 #ifdef __x86_64__
-  if (has_avx2()) targets.emplace_back("avx2", &kReadersHereForAvx2);
-  if (has_avx512()) targets.emplace_back("avx512", &kReadersHereForAvx512);
+  const auto has = [](std::int64_t target) { return (supported_targets() & target) != 0; };
+  if (has(HWY_AVX2)) targets.emplace_back("avx2", &kReadersHereForAvx2);
+  if (has(HWY_AVX3)) targets.emplace_back("avx512", &kReadersHereForAvx512);
 #endif
   for (const auto& [name, readers] : targets) {
     SCOPED_TRACE(name);

@@ -402,6 +402,32 @@ TEST_P(MapletModelTest, TooManyPairsBecomeAnywhere) {
   EXPECT_GT(with_alternate, 15u);
 }
 
+// A pair that is part of `anywhere` may be erased and replaced like any other, and is not there.
+// Then the pair of a key that looks the same may go in its place: that key finds `anywhere`.
+TEST_P(MapletModelTest, WhatIsAnywhereIsMissedByNoOtherKey) {
+  if (layout() == kMapletBits) return;
+  for (const bool erases : {true, false}) {
+    std::size_t gone = 0;
+    for (int round = 0; round < 100; ++round) {
+      Maplet maplet = small_maplet(layout(), 20);
+      const Geometry& geometry = MapletAccess::state(maplet).table_of_writer().view.geometry;
+      const Hash key{random_()};
+      const Hash twin{twin_of(layout(), geometry, key.value)};
+      ASSERT_TRUE(maplet.insert(twin, 1));
+      std::size_t stored = 0;
+      while (maplet.insert(key, 2 + stored % 5)) ++stored;
+      ASSERT_EQ(maplet.insert(key, maplet.anywhere()).outcome, Outcome::stored);
+      // The caller does not know which of them was refused.
+      for (std::uint64_t value = 1; value < 7; ++value) {
+        while (erases ? maplet.erase(key, value) : maplet.replace(key, value, 7)) ++gone;
+        ASSERT_NE(maplet.find_set(twin) & 2, 0u) << round << ": " << value;
+        ASSERT_NE(maplet.find_set(key) & std::uint64_t{1} << value, 0u);
+      }
+    }
+    EXPECT_GT(gone, 100u * (erases ? 3 : 4));
+  }
+}
+
 // What is refused changes no byte.
 
 TEST_P(MapletModelTest, RefusesValuesAboveTheHighest) {
