@@ -15,14 +15,10 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PACKAGES = pathlib.Path("/usr/share/gocode/src/github.com")
+SOURCES = pathlib.Path("/usr/share/gocode/src")
+PACKAGES = ["github.com/seiflotfy/cuckoofilter", "github.com/dgryski/go-metro"]
 GUAVA = "/usr/share/java/guava.jar"
 LOADS = {"go": 0.9, "java": 0.95}  # seiflotfy's filter takes no more keys
-MODULES = {
-    "github.com/seiflotfy/cuckoofilter": "./cuckoofilter",
-    "github.com/dgryski/go-metro": "./go-metro",
-    "nestline": ROOT / "lib" / "readers" / "go",
-}
 
 
 def run(*words, folder):
@@ -32,12 +28,13 @@ def run(*words, folder):
 
 
 def build_go(folder):
-    for package in "seiflotfy/cuckoofilter", "dgryski/go-metro":
-        copy = folder / pathlib.Path(package).name
-        shutil.copytree(PACKAGES / package, copy, symlinks=False)
-        (copy / "go.mod").write_text(f"module github.com/{package}\n")
+    modules = {"nestline": ROOT / "lib" / "readers" / "go"}
+    for package in PACKAGES:  # copied, since Debian's may lack a go.mod
+        modules[package] = copy = folder / pathlib.Path(package).name
+        shutil.copytree(SOURCES / package, copy)
+        (copy / "go.mod").write_text(f"module {package}\n")
     lines = ["module compare", "go 1.19"]
-    for module, path in MODULES.items():
+    for module, path in modules.items():
         lines += [f"require {module} v0.0.0", f"replace {module} => {path}"]
     (folder / "go.mod").write_text("\n".join(lines) + "\n")
     shutil.copy(HERE / "compare.go", folder)

@@ -137,11 +137,11 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 	t.slotBytes, t.exact = t.print[0].step/8, t.bits == 8 && kind != expiring
 	t.segmentBytes = t.perSegment * t.slotBytes
 	t.wraps, t.starts = (16-t.segmentBytes)*lanes, t.segmentBytes*0x0004000300020001
-	for i := uint64(0); t.bits <= 10 && i < 1<<t.bits; i++ {
-		if i == 0 {
-			t.rotated = new([1024]uint64)
+	if t.bits <= 10 {
+		t.rotated = new([1024]uint64)
+		for print := range t.rotated {
+			t.rotated[print] = t.rotate(uint64(print))
 		}
-		t.rotated[i] = t.rotate(i)
 	}
 	t.before = mix(t.seed, mixB, mixA)
 	t.multiplier = mix(t.before+t.seed, mixA, mixB) | 1
