@@ -42,7 +42,8 @@ std::string page_size() {
 
 void add_context() {
   benchmark::AddCustomContext("cpu", cpu());
-  benchmark::AddCustomContext("target", hwy::TargetName(engine_for(8).target));
+  benchmark::AddCustomContext("target",
+                              hwy::TargetName(filter_engine(8, Placement::anywhere).target));
   benchmark::AddCustomContext("page_size", page_size());
   benchmark::AddCustomContext("commit", NESTLINE_COMMIT);
   benchmark::AddCustomContext("compiler", NESTLINE_COMPILER);

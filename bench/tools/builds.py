@@ -27,10 +27,10 @@ def call(*command, folder=None):
     return done.stdout.strip()
 
 
-def build(program, source=ROOT):
-    """Builds the program with the preset "bench" of this source tree; returns its path."""
+def build(program, *others, source=ROOT):
+    """Builds the program, and others, with the preset "bench" of this source tree; returns its path."""
     call("cmake", "--preset", "bench", folder=source)
-    call("cmake", "--build", "--preset", "bench", "--target", program, folder=source)
+    call("cmake", "--build", "--preset", "bench", "--target", program, *others, folder=source)
     return source / "build" / "bench" / "bench" / program
 
 
@@ -57,7 +57,7 @@ def build_commit(commit, program):
         # git still lists a work tree whose folder was removed by hand.
         call("git", "worktree", "prune")
         call("git", "worktree", "add", "--force", "--detach", str(tree), commit)
-    return build(program, tree)
+    return build(program, source=tree)
 
 
 class Build:

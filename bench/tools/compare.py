@@ -1,4 +1,5 @@
-"""scripts/bench compare: runs two builds in turn and compares them by ranks (signed_rank.py).
+"""scripts/bench compare: runs two builds in turn and compares them by ranks (signed_rank.py). diff.py compares
+results that are there already, with the functions from here.
 
 A round runs both programs once, A first in the even rounds and B first in the odd ones. So a machine
 that slows down, or a neighbour that comes and goes, affects both. Each round gives one ratio of
@@ -32,7 +33,7 @@ import sys
 import report
 import signed_rank
 from builds import Trouble, find, machine
-from results import Unmeasured, benchmarks_of
+from results import Unmeasured, benchmarks_of, measures_in
 
 LEVEL = signed_rank.LEVEL
 
@@ -56,26 +57,25 @@ def run_once(build, pattern, arguments):
     return benchmarks_of(done.stdout, build.name)
 
 
-def judge(ratios, threshold):
-    """Evaluates the rounds. `ratios`: {benchmark: [speed of B / speed of A, one per round]}.
+def judge(samples, threshold, ranks=signed_rank):
+    """Evaluates {benchmark: sample}, which `ranks`, signed_rank or rank_sum, has made.
 
     Returns {benchmark: {ratio, low, high, p, adjusted_p, verdict, regression}}; low and high are
-    None after fewer than 6 rounds.
+    None where a sample is too small for an interval.
     """
     limit = math.log1p(-threshold)
-    logs = {name: [math.log(ratio) for ratio in values] for name, values in ratios.items()}
-    differ = [signed_rank.two_sided(values) for values in logs.values()]
-    beyond = [signed_rank.one_sided(values, limit)[0] for values in logs.values()]
+    differ = [ranks.two_sided(sample) for sample in samples.values()]
+    beyond = [ranks.one_sided(sample, limit)[0] for sample in samples.values()]
     adjusted = zip(signed_rank.holm(differ), signed_rank.holm(beyond))
     findings = {}
-    for (name, values), p, (p_differ, p_beyond) in zip(logs.items(), differ, adjusted):
-        low, high, _ = signed_rank.interval(values) or (None, None, None)
+    for (name, sample), p, (p_differ, p_beyond) in zip(samples.items(), differ, adjusted):
+        low, high, _ = ranks.interval(sample) or (None, None, None)
         regression = high is not None and high < limit and p_beyond <= LEVEL / 2
         verdict = "slower" if regression else ""
         if low is not None and p_differ <= LEVEL:
             verdict = "faster" if low > 0 else "slower" if high < 0 else ""
         findings[name] = {
-            "ratio": math.exp(signed_rank.estimate(values)),
+            "ratio": math.exp(ranks.estimate(sample)),
             "low": None if low is None else math.exp(low),
             "high": None if high is None else math.exp(high),
             "p": p,
@@ -99,11 +99,15 @@ def choose_rounds(wanted, benchmarks):
     return rounds, f"benchmarks: {benchmarks}, rounds: {rounds}, {note}"
 
 
-def reason_against(name, runs):
-    """Why a benchmark cannot be compared after some rounds, and whether it is lost: it failed in B
-    alone. None if it can. `runs`: for A and for B, what run_once returned in each round.
-    """
-    sides = [[run.get(name) for run in side] for side in runs]
+def sides_of(runs):
+    """{benchmark: (values of A, values of B)}, one for each round. `runs`: for A and for B, what run_once
+    returned in each round."""
+    names = dict.fromkeys(name for side in runs for run in side for name in run)
+    return {name: [[run.get(name) for run in side] for side in runs] for name in names}
+
+
+def reason_against(sides, what="builds"):
+    """Why a benchmark cannot be compared, and whether it is lost: it failed in B alone. None if it can."""
     having = [letter for letter, values in zip("AB", sides) if any(values)]
     if len(having) == 1:
         return f"only in {having[0]}", False
@@ -114,35 +118,39 @@ def reason_against(name, runs):
         value = bad[letters[-1]][0] or Unmeasured("did not run in every round")
         lost = letters == ["B"] and value.how not in ("skipped", "measured")
         return value.text(f"in {' and '.join(letters)}"), lost
-    return None if measure_of(sides) else ("the builds have no measure in common", False)
+    return None if measure_of(sides) else (f"the {what} have no measure in common", False)
 
 
 def measure_of(sides):
     """The best measure that is in all rounds of both; None if there is none."""
-    rounds = [*sides[0], *sides[1]]
-    return next((measure for measure in rounds[0] if all(measure in one for one in rounds)), None)
+    return next(iter(measures_in([*sides[0], *sides[1]])), None)
 
 
 def note_on(measure, sides):
-    """Says when a benchmark is not compared by the measure that one of the builds has first."""
+    """Says when a benchmark is not compared by the measure that one of the sides has first."""
     better = {next(iter(side[0])) for side in sides} - {measure}
     return f"compared by {measure}: not both have {', '.join(sorted(better))}" if better else ""
+
+
+def comparable(all_sides, names, what="builds"):
+    """The benchmarks that can be compared; names those that only one side has. `names`: of A and of B."""
+    reasons = {name: reason_against(sides, what) for name, sides in all_sides.items()}
+    for letter, label in zip("AB", names):
+        lonely = [name for name, reason in reasons.items() if reason == (f"only in {letter}", False)]
+        if lonely:
+            print(f"only in {label}, not compared: {', '.join(lonely)}")
+    found = [name for name, reason in reasons.items() if reason is None]
+    if not found:
+        sentences = "".join(f"\n{name}: {reason[0]}" for name, reason in reasons.items())
+        raise Trouble(f"the two {what} have no benchmark in common that can be compared{sentences}")
+    return found
 
 
 def measure_all(builds, options):
     """Runs all rounds: for A and for B a list of what run_once returned."""
     # The first round also shows which benchmarks there are.
     runs = [[run_once(build, options.filter, options.arguments)] for build in builds]
-    first = list(dict.fromkeys([*runs[0][0], *runs[1][0]]))
-    reasons = {name: reason_against(name, runs) for name in first}
-    for letter, build in zip("AB", builds):
-        lonely = [name for name in first if reasons[name] == (f"only in {letter}", False)]
-        if lonely:
-            print(f"only in {build.name}, not compared: {', '.join(lonely)}")
-    names = [name for name in first if reasons[name] is None]
-    if not names:
-        sentences = "".join(f"\n{name}: {reasons[name][0]}" for name in first)
-        raise Trouble(f"the two builds have no benchmark in common that can be compared{sentences}")
+    names = comparable(sides_of(runs), [build.name for build in builds])
     rounds, note = choose_rounds(options.rounds, len(names))
     print(note, flush=True)
     for number in range(1, rounds):
@@ -153,28 +161,23 @@ def measure_all(builds, options):
     return runs
 
 
-def evaluate(runs, builds, threshold):
-    """Everything that a report says (report.py)."""
-    names = list(dict.fromkeys(name for side in runs for run in side for name in run))
+def evaluate(all_sides, threshold, about, ranks=signed_rank, what="builds"):
+    """Everything that a report says (report.py): `about`, and what is found in {benchmark: its sides}."""
     left_out, benchmarks = [], {}
-    for name in names:
-        reason = reason_against(name, runs)
+    for name, sides in all_sides.items():
+        reason = reason_against(sides, what)
         if reason is not None:
             left_out.append({"name": name, "reason": reason[0], "lost": reason[1]})
             continue
-        sides = [[run[name] for run in side] for side in runs]
         measure = measure_of(sides)
         speeds = [[one[measure] for one in side] for side in sides]
         benchmarks[name] = {"measure": measure, "note": note_on(measure, sides), "speeds": speeds}
-    ratios = {name: [b / a for a, b in zip(*one["speeds"])] for name, one in benchmarks.items()}
-    findings = judge(ratios, threshold / 100)
+    samples = {name: ranks.sample(*one["speeds"]) for name, one in benchmarks.items()}
+    findings = judge(samples, threshold / 100, ranks)
     return {
-        "a": builds[0].text,
-        "b": builds[1].text,
-        "machine": machine(),
-        "rounds": len(runs[0]),
+        **about,
         "threshold_percent": threshold,
-        "method": "paired by round: Wilcoxon signed-rank, Hodges-Lehmann, Holm",
+        "method": ranks.NAME,
         "benchmarks": [
             {"name": name, "measure": one["measure"], "note": one["note"], **findings[name],
              "a_speeds": one["speeds"][0], "b_speeds": one["speeds"][1]}
@@ -184,8 +187,8 @@ def evaluate(runs, builds, threshold):
     }
 
 
-def compare(options):
-    """Runs the comparison; returns the exit status."""
+def check(options):
+    """Throws Trouble for options that would fail at the end."""
     if options.filter is not None:
         try:
             re.compile(options.filter)
@@ -194,20 +197,36 @@ def compare(options):
     for path in (options.json, options.markdown):
         if path is not None and (path.is_dir() or not path.parent.is_dir()):
             raise Trouble(f"{path} cannot be written: it is a folder, or in none")
-    builds = [find(options.a, options.program), find(options.b, options.program)]
+
+
+def reported(options, sides, work):
+    """Reports what `work` finds of two sides, each with a text; returns the exit status."""
     # What Markdown there is on the standard output is alone there.
     alone = options.markdown is not None and str(options.markdown) == "-"
     try:
         with contextlib.redirect_stdout(sys.stderr if alone else sys.stdout):
-            for build in builds:
-                build.make(options.program)
-            for letter, build in zip("AB", builds):
-                print(f"{letter}: {build.text}")
-            found = evaluate(measure_all(builds, options), builds, options.threshold)
+            found = work()
             report.print_findings(found)
     except Trouble as trouble:
-        report.write_markdown(options.markdown, report.trouble_text(trouble, builds))
+        report.write_markdown(options.markdown, report.trouble_text(trouble, sides))
         raise
     report.write_markdown(options.markdown, report.markdown_text(found))
     report.write_json(options.json, found)
     return report.status(found)
+
+
+def compare(options):
+    """Runs the comparison; returns the exit status."""
+    check(options)
+    builds = [find(options.a, options.program), find(options.b, options.program)]
+
+    def work():
+        for build in builds:
+            build.make(options.program)
+        for letter, build in zip("AB", builds):
+            print(f"{letter}: {build.text}")
+        runs = measure_all(builds, options)
+        about = {"a": builds[0].text, "b": builds[1].text, "machine": machine(), "rounds": len(runs[0])}
+        return evaluate(sides_of(runs), options.threshold, about)
+
+    return reported(options, builds, work)

@@ -1,4 +1,4 @@
-"""scripts/bench count: compares instruction counts of counted_workloads with the recorded ones.
+"""scripts/bench count: compares instruction counts of counted_workloads, and bytes of text, with the recorded ones.
 
 callgrind collects only inside the function nestline_workload of bench/filters/filter/counted_workloads.cc. It
 writes a part of its profile each time that function returns; the "totals" of part i are the
@@ -10,6 +10,9 @@ hide the next rise. After an intended change, record again, in the commit that m
 
 valgrind does not support AVX-512, so the targets are AVX2 and the one-lane fallback, which Highway
 1.0.3 calls SCALAR. Instructions are not time; scripts/bench compare measures that.
+
+The text, as size tells it, is that of the libraries and of a program with one filter, all in the build that has the
+program: what somebody links. It is recorded and compared with the counts.
 """
 
 import json
@@ -18,10 +21,12 @@ import pathlib
 import subprocess
 import tempfile
 
-from builds import ROOT, Trouble, build
+from builds import ROOT, Trouble, build, call
 
 TARGETS = ("AVX2", "SCALAR")
 TOLERANCE = 0.01
+TEXT_TOLERANCE = 0.02
+WEIGHED = ("lib/libnestline-filter.a", "lib/libnestline.a", "bench/first_filter")
 FUNCTION = "nestline_workload"
 RECORD = ROOT / "bench" / "filters" / "filter" / "instruction_counts.json"
 SKIPPED = 77  # CTest and Automake take this status for "skipped"
@@ -87,7 +92,15 @@ def count_target(program, target):
         }
 
 
-def judge(recorded, now):
+def text_bytes(program):
+    """{file: bytes of text} of what the program's build folder has of WEIGHED."""
+    top = program.parent.parent
+    files = [name for name in WEIGHED if (top / name).is_file()]
+    printed = {name: call("size", "--totals", top / name).splitlines()[-1] for name in files}
+    return {name: int(line.split()[0]) for name, line in printed.items()}
+
+
+def judge(recorded, now, tolerance=TOLERANCE):
     """[(workload, recorded, now, change or None, remark)]; no remark where all is well."""
     lines = []
     for name in [*now, *(name for name in recorded if name not in now)]:
@@ -99,9 +112,9 @@ def judge(recorded, now):
             remark = "recorded, but gone"
         else:
             change = new / old - 1
-            if change > TOLERANCE:
+            if change > tolerance:
                 remark = "ROSE"
-            elif change < -TOLERANCE:
+            elif change < -tolerance:
                 remark = "fell: re-record"
         lines.append((name, old, new, change, remark))
     return lines
@@ -122,20 +135,24 @@ def print_table(findings):
 def load(path):
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
-        return record["toolchain"], record["instructions_per_key"]
+        return record["toolchain"], record["instructions_per_key"], record["text_bytes"]
     except FileNotFoundError:
         raise Trouble(f"{path} is missing; make it with scripts/bench count --record") from None
     except (ValueError, KeyError, TypeError):
         raise Trouble(f"{path} is no record of counts") from None
 
 
-def save(path, versions, counts):
-    record = {"toolchain": versions, "instructions_per_key": counts}
+def save(path, program):
+    record = {
+        "toolchain": toolchain(program),
+        "instructions_per_key": {name: count_target(program, name) for name in TARGETS},
+        "text_bytes": text_bytes(program),
+    }
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 
 
 def check(program, path):
-    wanted, recorded = load(path)
+    wanted, recorded, weights = load(path)
     versions = toolchain(program)
     for name in {**wanted, **versions}:
         old, new = wanted.get(name, "unknown"), versions.get(name, "unknown")
@@ -146,23 +163,29 @@ def check(program, path):
         for target in TARGETS
     }
     print_table(findings)
+    heavy = judge(weights, text_bytes(program), TEXT_TOLERANCE)
+    for name, old, new, change, remark in heavy:
+        percent = "" if change is None else f"{change:+.2%}"
+        print(f"bytes of text of {name}: {old} recorded, {new} now  {percent} {remark}".rstrip())
     remarks = [line[4] for lines in findings.values() for line in lines]
     bad = sum(map(bool, remarks))
     print(f"count: {len(remarks)} counts, {bad} differ by more than {TOLERANCE:.0%}")
-    if bad:
+    too_heavy = sum(bool(line[4]) for line in heavy)
+    print(f"count: {len(heavy)} texts, {too_heavy} differ by more than {TEXT_TOLERANCE:.0%}")
+    if bad or too_heavy:
         print("If this is intended, run scripts/bench count --record, and commit the new counts with")
         print("the change that caused them, and the reason.")
-    return 1 if bad else 0
+    return 1 if bad or too_heavy else 0
 
 
 def count(options):
     """Checks or records; returns the exit status."""
-    program = (options.program or build("counted_workloads")).resolve()
+    program = (options.program or build("counted_workloads", "first_filter", "nestline")).resolve()
     path = options.file or RECORD
     try:
         if not options.record:
             return check(program, path)
-        save(path, toolchain(program), {name: count_target(program, name) for name in TARGETS})
+        save(path, program)
         print(f"recorded in {path}")
         return 0
     except Skip as reason:

@@ -1,6 +1,6 @@
-"""What scripts/bench compare reports: on the terminal, as JSON, and in Markdown for a pull request.
+"""What scripts/bench compare and diff report: on the terminal, as JSON, and in Markdown for a pull request.
 
-All of them are made of what compare.evaluate returned. In Markdown names and messages are code: they
+All of them are made of what compare.evaluate returned, to which diff adds `unsure`, `warnings` and `notes`. In Markdown names and messages are code: they
 come from programs, and must not become markup, links or mentions.
 """
 
@@ -31,7 +31,11 @@ def span_of(finding):
 
 def verdict_of(finding, found):
     beyond = f", by more than {found['threshold_percent']:.3g} %" if finding["regression"] else ""
-    return finding["verdict"] + beyond
+    return finding["verdict"] + beyond + (", unless it is noise" if beyond and is_unsure(finding) else "")
+
+
+def is_unsure(finding):
+    return finding.get("unsure", False)
 
 
 def summary(found):
@@ -39,6 +43,9 @@ def summary(found):
     count = len(found["benchmarks"])
     lines = [f"slower by more than {found['threshold_percent']:.3g} %: "
              f"{len(slower_beyond(found))} of {count}"]
+    unsure = sum(map(is_unsure, slower_beyond(found)))
+    if unsure:
+        lines.append(f"of these by the ratio alone, since there are too few repetitions to know the noise: {unsure}")
     if lost(found):
         lines.append(f"lost, since they ran in A and not in B: {len(lost(found))}")
     return lines
@@ -57,8 +64,18 @@ def print_findings(found):
     for one in found["not_compared"]:
         if not one["reason"].startswith("only in "):  # those were named before the rounds
             print(f"not compared: {one['name']}: {one['reason']}")
+    for note in found.get("notes", []):
+        print(f"note: {note}")
     if status(found):
         print("\n".join(summary(found)))
+
+
+def origin(found):
+    """Where the figures come from, in Markdown."""
+    if "rounds" in found:
+        return f"{found['rounds']} rounds on {code(found['machine'])}"
+    machines = list(dict.fromkeys((found["machine_a"], found["machine_b"])))
+    return f"One run each, on {' and '.join(map(code, machines))}"
 
 
 def code(text):
@@ -87,6 +104,7 @@ def markdown_text(found):
     notes = [f"- {code(one['name'])}: {one['note']}" for one in found["benchmarks"] if one["note"]]
     notes += [f"- {code(one['name'])} was not compared: {code(one['reason'])}"
               for one in found["not_compared"]]
+    notes += [f"- {code(text)}" for key in ("warnings", "notes") for text in found.get(key, [])]
     verdict = {0: "nothing", 1: "something", 2: "something could not be compared, nothing"}
     parts = [
         f"### Benchmarks: {verdict[status(found)]} is slower by more than "
@@ -95,7 +113,7 @@ def markdown_text(found):
         sides_text(found["a"], found["b"]),
         "\n".join(rows) + "\n",
         "\n".join(notes) + "\n" if notes else None,
-        f"{found['rounds']} rounds on {code(found['machine'])}. B / A is the ratio of the speeds: "
+        f"{origin(found)}. B / A is the ratio of the speeds: "
         "1.1 is 10 % faster.",
     ]
     return "\n".join(part for part in parts if part is not None) + "\n"

@@ -26,25 +26,34 @@ AGGREGATE = re.compile(r"_(mean|median|stddev|cv|BigO|RMS)$")
 NO_NUMBERS = re.compile(r'"(?:[^"\\]|\\.)*"|-?\b(?:nan|inf)\b', re.IGNORECASE)
 
 
-def rows_of(text):
-    """The rows of a result; each has a name. Throws ValueError."""
+def parsed(text):
+    """(context, rows) of a result; each row has a name. Throws ValueError."""
     text = text.removeprefix("\ufeff")
     try:
         try:
             result = json.loads(text)
         except ValueError:
             result = json.loads(NO_NUMBERS.sub(lambda at: at[0] if at[0][0] == '"' else "null", text))
-        return [row for row in result["benchmarks"] if isinstance(name_of(row), str)]
+        rows = [row for row in result["benchmarks"] if isinstance(name_of(row), str)]
+        context = result.get("context")
+        return context if isinstance(context, dict) else {}, rows
     except (ValueError, KeyError, TypeError, AttributeError):
         raise ValueError("no JSON of Google Benchmark") from None
 
 
+def read(file):
+    """(context, rows) of a file. Throws Trouble."""
+    try:
+        return parsed(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise Trouble(f"{file}: {error.strerror}") from None
+    except ValueError as error:
+        raise Trouble(f"{file} is no result of benchmarks: {error}") from None
+
+
 def rows_in(file):
     """The rows of a file. Throws Trouble."""
-    try:
-        return rows_of(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise Trouble(f"{file} is no result of nestline_bench: {error}") from None
+    return read(file)[1]
 
 
 def name_of(row):
@@ -68,6 +77,9 @@ class Unmeasured(typing.NamedTuple):
 
     def text(self, where):
         return f"{self.message} ({self.how} {where})" if self.message else f"{self.how} {where}"
+
+
+NO_TIME = Unmeasured("measured", "took no time that can be measured")
 
 
 def failure_of(row):
@@ -97,30 +109,37 @@ def speeds_of(row):
     return {measure: speed for measure, speed in found.items() if is_positive(speed)}
 
 
-def measured(rows):
-    """{measure: speed} of a benchmark's rows, or Unmeasured; None for fits (BigO) alone."""
+def measurements(rows):
+    """[{measure: speed}] of a benchmark's rows, one for each repetition, or Unmeasured; None for fits (BigO)
+    alone."""
     for row in rows:
         if failure_of(row):
             return failure_of(row)
     kinds = {}
     for row in rows:
         kinds.setdefault(aggregate_of(row), []).append(speeds_of(row))
-    speeds = kinds.get("") or kinds.get("median") or kinds.get("mean")
-    if speeds is None:
-        return None
-    common = [measure for measure in speeds[0] if all(measure in other for other in speeds)]
+    return kinds.get("") or kinds.get("median") or kinds.get("mean")
+
+
+def measured(rows):
+    """{measure: speed} of a benchmark's rows, or Unmeasured; None for fits (BigO) alone."""
+    speeds = measurements(rows)
+    if not isinstance(speeds, list):
+        return speeds
+    common = measures_in(speeds)
     if not common:
-        return Unmeasured("measured", "took no time that can be measured")
+        return NO_TIME
     return {measure: statistics.median(one[measure] for one in speeds) for measure in common}
 
 
-def benchmarks_of(text, label):
-    """{benchmark: {measure: speed}, or Unmeasured}. Throws Trouble."""
+def measures_in(speeds):
+    """The measures that all have, the best first."""
+    return [measure for measure in speeds[0] if all(measure in other for other in speeds)]
+
+
+def groups_of(rows):
+    """{benchmark: its rows}."""
     families, groups = {}, {}
-    try:
-        rows = rows_of(text)
-    except ValueError as error:
-        raise Trouble(f"{label}: what it printed is {error}") from None
     for row in rows:
         name = name_of(row)
         twins = families.setdefault(name, [])
@@ -129,5 +148,14 @@ def benchmarks_of(text, label):
             twins.append(family)
         place = twins.index(family) + 1
         groups.setdefault(name if place == 1 else f"{name} #{place}", []).append(row)
-    found = {name: measured(rows) for name, rows in groups.items()}
+    return groups
+
+
+def benchmarks_of(text, label):
+    """{benchmark: {measure: speed}, or Unmeasured}. Throws Trouble."""
+    try:
+        _, rows = parsed(text)
+    except ValueError as error:
+        raise Trouble(f"{label}: what it printed is {error}") from None
+    found = {name: measured(rows) for name, rows in groups_of(rows).items()}
     return {name: value for name, value in found.items() if value is not None}

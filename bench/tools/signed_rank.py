@@ -27,6 +27,12 @@ import math
 import statistics
 
 LEVEL = 0.05
+NAME = "paired by round: Wilcoxon signed-rank, Hodges-Lehmann, Holm"
+
+
+def sample(a, b):
+    """The differences of speeds of A and of B, round by round."""
+    return [math.log(of_b / of_a) for of_a, of_b in zip(a, b)]
 
 
 def null_distribution(ranks):
@@ -78,19 +84,25 @@ def estimate(differences):
     return statistics.median(walsh_averages(differences))
 
 
-def interval(differences, level=LEVEL):
-    """(low, high, coverage), coverage at least 1 - level; None with too few rounds for that."""
-    n = len(differences)
-    counts = null_distribution(range(1, n + 1))
+def accepted(ordered, counts, level):
+    """(low, high, coverage) of the ordered values between which a test by ranks does not reject, whose
+    distribution has these counts; None where it never rejects at this level.
+    """
+    total = sum(counts)
     tail = 0
     cut = -1  # the highest sum with P(sum <= cut) <= level / 2
-    while (tail + counts[cut + 1]) / 2**n <= level / 2:
+    while (tail + counts[cut + 1]) / total <= level / 2:
         cut += 1
         tail += counts[cut]
     if cut < 0:
         return None
-    averages = walsh_averages(differences)
-    return averages[cut], averages[-1 - cut], 1 - 2 * tail / 2**n
+    return ordered[cut], ordered[-1 - cut], 1 - 2 * tail / total
+
+
+def interval(differences, level=LEVEL):
+    """(low, high, coverage), coverage at least 1 - level; None with too few rounds for that."""
+    counts = null_distribution(range(1, len(differences) + 1))
+    return accepted(walsh_averages(differences), counts, level)
 
 
 def holm(p_values):

@@ -25,7 +25,8 @@ export function isObject(value) {
 export const NANOSECONDS = { ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
 const TIME =
   /^(?:(ns|n(?:ano)?sec)|([u\u00b5\u03bc]s|(?:[u\u00b5\u03bc]|micro)sec)|(ms|m(?:illi)?sec)|(s|sec))(?:ond)?s?(?:\s*(?:\/|\bper\b)\s*[a-z]+)?$/i;
-const RATE = /(?:\/\s*|\bper\s+)[num\u00b5\u03bc]?s(?:ec(?:ond)?)?$|^[kmg]?(?:flops|iops|ops|bps|fps|tps|qps|rps)$/i;
+// Units of rates.
+export const RATE = /(?:\/\s*|\bper\s+)[num\u00b5\u03bc]?s(?:ec(?:ond)?)?$|^[kmg]?(?:flops|iops|ops|bps|fps|tps|qps|rps)$/i;
 const SIZE = /^[kmgt]?i?(?:b|bytes?)(?:\/op)?$/i;
 
 function timeUnit(unit) {

@@ -4,18 +4,15 @@
 // the ceiling is more reliable, because what slows down the whole machine slows down the ceiling
 // too. A change of the absolute figure near a change of the ratio (within NEAR points, in the same
 // direction) is shown in the same row. Otherwise it has its own row, which says so.
+//
+// Changes with which the machine moved and came back (machine_moves.js) are neither regressions nor
+// improvements. Where only the ratio did, the row of the absolute figure says so (`beside`).
 import { changePoints, MIN_EFFECT, MIN_POINTS } from "./change_points.js";
-
-const NEAR = 2;
+import { machineMoves, NEAR } from "./machine_moves.js";
+import { isBiggerBetter } from "./series.js";
 
 // The fewest points in which a change can be found.
 export const NEEDED_POINTS = 2 * MIN_POINTS;
-
-// Whether more is better.
-export function isBiggerBetter({ quantity, bigger }, measure) {
-  if (measure === "ratio") return true;
-  return quantity === "value" ? bigger : quantity !== "time";
-}
 
 // The indices of the points that have a measure.
 function presentIn({ points }, measure) {
@@ -46,16 +43,15 @@ function isRecovered(change, changes) {
   return change !== changes.at(-1) && lost < 1 + MIN_EFFECT;
 }
 
-// Adds `judged` to a series, whether a measure has enough points, and `changes`, { ratio, figure }.
-// Gives its rows for the lists.
-function judge(series, number) {
-  series.judged = isJudged(series);
-  const changes = { ratio: changesOf(series, "ratio"), figure: changesOf(series, "figure") };
-  series.changes = changes;
+// The rows of a series for the lists.
+function rowsOfSeries(series, number) {
+  const { changes } = series;
+  const hasRatio = series.points.some(({ ratio }) => ratio);
+  const ownOf = (measure) => changes[measure].filter(({ moved }) => !moved);
   const twinOf = (change, others) =>
     others.find(({ at, worse }) => worse === change.worse && Math.abs(at - change.at) <= NEAR);
   const rowsOf = (measure) =>
-    changes[measure].map((change) => ({
+    ownOf(measure).map((change) => ({
       series: number,
       measure,
       at: change.at,
@@ -67,17 +63,24 @@ function judge(series, number) {
       worse: change.worse,
       recovered: change.worse && isRecovered(change, changes[measure]),
       twin: measure === "ratio" ? (twinOf(change, changes.figure)?.ratio ?? null) : null,
-      alone: measure === "figure" && series.points.some(({ ratio }) => ratio),
+      alone: hasRatio && measure === "figure" && !twinOf(change, changes.ratio),
+      beside: measure === "figure" && Boolean(twinOf(change, changes.ratio)),
       change,
     }));
-  const figures = rowsOf("figure").filter(({ change }) => !twinOf(change, changes.ratio));
+  const figures = rowsOf("figure").filter(({ change }) => !twinOf(change, ownOf("ratio")));
   return [...rowsOf("ratio"), ...figures].map(({ change, ...row }) => row);
 }
 
-// Judges all series: { regressions, improvements }, each in the order: not recovered, newest
-// commit, largest change.
+// Judges all series: { regressions, improvements, moves }, the first two in the order: not recovered, newest
+// commit, largest change. Adds `judged` to each series, whether a measure has enough points, and `changes`,
+// { ratio, figure }.
 export function judgeAll(all) {
-  const rows = all.flatMap(judge);
+  for (const series of all) {
+    series.judged = isJudged(series);
+    series.changes = { ratio: changesOf(series, "ratio"), figure: changesOf(series, "figure") };
+  }
+  const moves = machineMoves(all);
+  const rows = all.flatMap(rowsOfSeries);
   const commit = ({ series, at }) => all[series].points[at].commit;
   const size = ({ ratio }) => Math.abs(Math.log(ratio));
   rows.sort(
@@ -90,5 +93,6 @@ export function judgeAll(all) {
   return {
     regressions: rows.filter(({ worse }) => worse),
     improvements: rows.filter(({ worse }) => !worse),
+    moves,
   };
 }

@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { LEAST_SIDE, MIN_EFFECT, MIN_POINTS, SIGNIFICANCE } from "./change_points.js";
 import { FORMATS } from "./formats.js";
 import { judgeAll, NEEDED_POINTS } from "./judge.js";
+import { FEW, LEAST_SERIES, NEARLY_ALL } from "./machine_moves.js";
 import { compareValues } from "./names.js";
 import { pageOf } from "./page.js";
 import { readFolder } from "./read.js";
@@ -114,7 +115,7 @@ async function run() {
   if (!series.length) {
     throw new Error(`nothing in ${folder} could be read, so no page is written; this program reads ${FORMATS}`);
   }
-  const { regressions, improvements } = judgeAll(series);
+  const { regressions, improvements, moves } = judgeAll(series);
   const page = await pageOf({
     title,
     commitUrl: url ?? null,
@@ -124,6 +125,9 @@ async function run() {
       leastSide: LEAST_SIDE,
       needed: NEEDED_POINTS,
       significance: SIGNIFICANCE,
+      few: FEW,
+      leastSeries: LEAST_SERIES,
+      nearlyAll: NEARLY_ALL,
     },
     problems,
     files: runs.map(({ file, context }) => ({ file, context: plainContext(context) })),
@@ -132,6 +136,7 @@ async function run() {
     series,
     regressions,
     improvements,
+    moves,
   });
   writeFileSync(out, page);
   const counts = [
@@ -139,6 +144,7 @@ async function run() {
     `regressions: ${regressions.length}`,
     `improvements: ${improvements.length}`,
   ];
+  if (moves.length) counts.push(`moves of a machine: ${moves.length}`);
   const short = series.filter(({ judged }) => !judged).length;
   if (short) counts.push(`too short to be judged: ${short}`);
   console.log(`${resolve(out)}: ${counts.join(", ")}`);

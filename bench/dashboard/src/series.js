@@ -72,6 +72,12 @@ const NOT_MEASURED = new Set([
   "threads",
 ]);
 
+// Whether more is better.
+export function isBiggerBetter({ quantity, bigger }, measure) {
+  if (measure === "ratio") return true;
+  return quantity === "value" ? bigger : quantity !== "time";
+}
+
 // The keys for which any of the entries has a number.
 function columnsOf(entries) {
   const names = new Set();

@@ -43,6 +43,7 @@ test("the page loads without errors or requests, and shows what there is", async
   const { page, misdeeds } = await open(t);
   assert.equal(await page.title(), "Sample & <title>");
   assert.match(await page.locator("#summary").textContent(), /36 series . 40 commits . 2 machines/);
+  assert.equal(await page.locator("#moves").isVisible(), false);
   assert.equal(await page.locator(".card").count(), 36);
   await page.locator(".card canvas").first().waitFor();
   assert.match(await page.locator("#problems li").textContent(), /^cut\.json: not JSON: /);
@@ -210,6 +211,25 @@ test("hosted runners: a new host each time, and the regression is found", async 
     /has 1, of 24 commits or files; if the 24 machines here are of one kind/,
   );
   assert.equal(dashboard("--machine", "one", "--by-host", runners).status, 2);
+});
+
+test("a move of the machine has its own section, and no regressions", async (t) => {
+  const moved = scratchFolder(t);
+  const back = { name: "/", at: 26, ratio: 1 / 0.85 };
+  writeSample(moved, { changes: [{ name: "/", at: 20, ratio: 0.85 }, back] });
+  const done = dashboard("--commit-url", COMMIT_URL, moved);
+  assert.match(done.stdout, /moves of a machine: [12]\n/);
+  const { page, misdeeds } = await openPage(t, browser, join(moved, "index.html"));
+  const items = page.locator("#moves li");
+  assert.match(await items.first().textContent(), /^small-vm: \u22121\d\.\d % in .* of 1\d of 18 series, from /);
+  const commits = await items.first().locator("a.commit").allTextContents();
+  const near = (at) => [-2, -1, 0, 1, 2].map((by) => commitHash(at + by).slice(0, 9));
+  assert.ok(near(20).includes(commits[0]) && near(26).includes(commits[1]), commits.join(" "));
+  // Where noise hides that a series came back, its row stays.
+  assert.ok((await page.locator("#regressions tbody tr").count()) <= 4);
+  await page.locator(".card", { hasText: "small-vm" }).locator(".all summary").first().click();
+  await page.getByText("move of the machine of").first().waitFor();
+  assert.deepEqual(misdeeds, []);
 });
 
 test("hundreds of series: only the charts near the window are drawn", async (t) => {

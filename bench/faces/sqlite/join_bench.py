@@ -30,11 +30,11 @@ import time
 IN_SMALL = "k IN (SELECT k FROM small)"
 QUERIES = {
     "without": f"SELECT count(*) FROM big WHERE NOT {IN_SMALL}",
-    "built": f"SELECT count(*) FROM big WHERE NOT (nestline_contains((SELECT nestline_open("
+    "built": f"SELECT count(*) FROM big WHERE NOT (nestline_may_contain((SELECT nestline_open("
              f"nestline_build(k)) FROM small), k) AND {IN_SMALL})",
-    "blob": f"SELECT count(*) FROM big WHERE NOT (nestline_contains((SELECT nestline_open(f) FROM "
+    "blob": f"SELECT count(*) FROM big WHERE NOT (nestline_may_contain((SELECT nestline_open(f) FROM "
             f"filters), k) AND {IN_SMALL})",
-    "file": f"SELECT count(*) FROM big WHERE NOT (nestline_contains(nestline_file(:file), k) AND "
+    "file": f"SELECT count(*) FROM big WHERE NOT (nestline_may_contain(nestline_file(:file), k) AND "
             f"{IN_SMALL})",
 }
 

@@ -223,7 +223,8 @@ int run(std::string_view target) {
     if (target != hwy::TargetName(number)) continue;
     force_target(number);
     for (const int bits : kFilterWidths) {
-      expect(engine_for(bits).target == number, "a wrong target is running");
+      expect(filter_engine(bits, Placement::anywhere).target == number,
+             "a wrong target is running");
       const std::string end = "/bits:" + std::to_string(bits);
       const Keys keys = stored_keys(bits);
       auto filter = empty_filter<Filter>(bits);

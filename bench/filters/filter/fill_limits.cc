@@ -25,7 +25,9 @@ template <class L>
 void measure(const nestline::Geometry& geometry, std::uint64_t fillings, std::uint64_t seed) {
   std::vector<nestline::Block> storage(geometry.blocks());
   const nestline::BlocksView view = {storage.data(), geometry, {}};
-  const auto insert = nestline::engine_for(L::kBits).filter.alone.insert;
+  const auto insert = nestline::filter_engine(L::kBits, nestline::Placement::anywhere)
+                          .of_filters()
+                          .operations.alone.insert;
   const nestline::MixSecrets secrets = nestline::derive_secrets(seed);
   std::vector<std::uint64_t> stored_at_failure(geometry.blocks() * L::kSlots + 1);
   std::uint64_t counter = 0;

@@ -41,7 +41,7 @@ function changeTexts(series, index) {
     series.changes[measure]
       .filter(({ at }) => at === index)
       .map((change) => {
-        const kind = change.worse ? "regression" : "improvement";
+        const kind = change.moved ? "move of the machine" : change.worse ? "regression" : "improvement";
         const name = measureName(series, measure).replace(/^./, (first) => first.toLowerCase());
         return `${kind} of ${percent(change.ratio)} (${name}, p ${pText(change.p)})`;
       }),
@@ -139,10 +139,11 @@ function pointsTable(data, series, show) {
   return table(`All points of ${series.name}`, [...head, "Change"], rows.reverse());
 }
 
-// The newest change of each measure, shown beside the name.
+// The newest change of each measure that is not the machine's, shown beside the name.
 function badges(series) {
   return measuresOf(series).flatMap((measure) =>
     series.changes[measure]
+      .filter(({ moved }) => !moved)
       .slice(-1)
       .map((change) =>
         element(

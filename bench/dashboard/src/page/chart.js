@@ -54,15 +54,15 @@ function drawLevels(plot, series, measure, color) {
 }
 
 // A line through the chart at each change, and a triangle with the percentage: at the top for
-// changes for the worse, at the bottom for changes for the better.
+// changes for the worse, at the bottom for changes for the better; gray where the machine moved.
 function drawChanges(plot, series, measure, color) {
   const { ctx, bbox } = plot;
   const size = 6 * devicePixelRatio;
-  const marks = series.changes[measure].map(({ at, worse, ratio }) => ({
+  const marks = series.changes[measure].map(({ at, worse, ratio, moved }) => ({
     x: plot.valToPos(at, "x", true),
     y: worse ? bbox.top + size : bbox.top + bbox.height - size,
     tip: worse ? size : -size,
-    color: worse ? color.worse : color.better,
+    color: moved ? color.quiet : worse ? color.worse : color.better,
     text: percent(ratio),
   }));
   ctx.lineWidth = 1.5 * devicePixelRatio;

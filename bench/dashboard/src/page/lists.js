@@ -1,4 +1,5 @@
-// The lists of regressions and of improvements, as tables that fold into blocks on a phone.
+// The lists of regressions and of improvements, as tables that fold into blocks on a phone; and the items of the
+// moves of machines.
 import { commitLink } from "./card.js";
 import { element, fill } from "./dom.js";
 import {
@@ -12,11 +13,12 @@ import {
   valueText,
 } from "./format.js";
 
-function remarks({ recovered, twin, alone, measure }) {
+function remarks({ recovered, twin, alone, beside, measure }) {
   const texts = [];
   if (recovered) texts.push("recovered since");
   if (twin !== null) texts.push(`absolute figure ${percent(twin)}`);
   if (measure === "ratio" && twin === null) texts.push("absolute figure unchanged");
+  if (beside) texts.push("ratio moved with the machine");
   if (alone) texts.push("ratio unchanged: perhaps the machine");
   return texts.join("; ");
 }
@@ -33,6 +35,23 @@ function placeOf(data, series, { at, last, worse }) {
     commitLink(data, good, "last-good"),
     between.length > 0 &&
       `; ${plural(between.length, "commit")} between not measured: ${someOf(between)}`,
+  );
+}
+
+// A move of a machine: where, how far, from which commit to which.
+export function moveItem(data, { machine, measure, begin, end, ratio, moved, of }) {
+  const at = (commit) => {
+    const point = data.commits[commit];
+    return [commitLink(data, point), ` ${dateText(point.time)}`];
+  };
+  const what = measure === "ratio" ? "ratios to the ceiling" : "speed";
+  return element(
+    "li",
+    {},
+    `${machine}: ${percent(ratio)} in ${what} of ${moved} of ${of} series, from `,
+    at(begin),
+    " until ",
+    at(end),
   );
 }
 

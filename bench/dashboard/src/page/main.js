@@ -4,7 +4,7 @@ import { makeCard } from "./card.js";
 import { element, fill } from "./dom.js";
 import { makeFilters } from "./filters.js";
 import { dateText, joined, plural, share } from "./format.js";
-import { fillList } from "./lists.js";
+import { fillList, moveItem } from "./lists.js";
 
 // How far outside the window charts are already drawn.
 const AHEAD = "600px";
@@ -37,6 +37,11 @@ function showProblems() {
   );
 }
 
+function showMoves() {
+  byId("moves").hidden = !data.moves.length;
+  fill(byId("moves").querySelector("ul"), data.moves.map((move) => moveItem(data, move)));
+}
+
 function showMethod() {
   const texts = {
     significance: share(data.method.significance),
@@ -44,6 +49,9 @@ function showMethod() {
     leastSide: String(data.method.leastSide),
     needed: String(data.method.needed),
     minEffect: share(data.method.minEffect),
+    few: String(data.method.few),
+    leastSeries: String(data.method.leastSeries),
+    nearlyAll: share(data.method.nearlyAll),
   };
   for (const place of document.querySelectorAll("[data-method]")) {
     place.textContent = texts[place.dataset.method];
@@ -118,4 +126,5 @@ showSummary();
 showProblems();
 showShortness();
 showMethod();
+showMoves();
 showAll();
