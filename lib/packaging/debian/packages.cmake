@@ -157,6 +157,19 @@ columns and asks them in queries."
     PACKAGE_SUGGESTS
     "sqlite3")
 endif()
+if(TARGET nestline_postgresql)
+  string(REGEX REPLACE "^PostgreSQL ([0-9]+).*" "\\1" server "${NESTLINE_PG_version}")
+  nestline_package(
+    postgresql
+    postgresql-${server}-nestline
+    database
+    "cuckoo filters in PostgreSQL ${server}"
+    "${about}
+This package has an extension for PostgreSQL ${server}: a type that holds a
+filter, aggregates that build filters of columns, and functions that ask
+them before joins.")
+  set(CPACK_NESTLINE_POSTGRESQL "postgresql-${server}")
+endif()
 nestline_package(
   docs
   nestline-doc
