@@ -4,12 +4,10 @@
 
 namespace nestline { inline namespace v0_3 {
 
-const Engine& engine_for(int layout, Placement placement) {
-  if (is_expiring(layout)) return expiring_engine(layout);
-#if !NESTLINE_SMALL
-  if (is_maplet(layout)) return maplet_engine(layout);
-#endif
-  return filter_engine(layout, placement);
+const Engine& filter_engine(int bits, Placement placement) {
+  return visit_layout(bits, [&](auto layout) -> const Engine& {
+    return filter_engine_of<decltype(layout)::kBits>(placement);
+  });
 }
 
 }}  // namespace nestline

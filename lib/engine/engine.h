@@ -1,27 +1,28 @@
 // The face of the engine: what can be done with the blocks of a filter, a maplet or an expiring
-// filter. All of it, from a key's home to the last move of an eviction, is compiled once for every
-// instruction set that Highway offers (filters.cc, maplets.cc, expiring_filters.cc); engine_for
-// picks the one for this processor. So a call here is the only indirect call of an operation or of
-// a run of a batch. Whoever has blocks keeps the pointer.
+// filter. What gains by vectors is compiled for every instruction set that Highway offers, in the
+// sources of this folder; for each kind of filters a function picks what there is for this
+// processor. So a call here is the only indirect call of an operation or of a run of a batch.
+// Whoever has blocks keeps the pointer.
 //
-//   Engine
+//   Engine                  of every kind
 //     BlockKernels          one block: what tests compare with layout.h, merges and figures
 //     LookupOperations      of filters and expiring filters
-//     FilterLookups, FilterOperations     of filters
-//     MapletLookups, MapletOperations     of maplets
-//     ExpiringOperations                  of expiring filters
-//     BuildKernels           builds in bulk (kernels/build_kernels.h)
+//     BuildKernels          builds in bulk (kernels/build_kernels.h)
+//   FilterEngine            FilterLookups, FilterOperations
+//   MapletEngine            MapletLookups, MapletOperations
+//   ExpiringEngine          ExpiringOperations
 //
-// What a layout does not have is null. Operations are there once for each lock policy (locking.h).
+// Operations are there once for each lock policy (locking.h).
 // None allocates or throws. Neither keys nor growth nor counters are known here.
 //
 // Where NESTLINE_SMALL is defined, for one thread and as few bytes as possible, much is left out
-// and null: maplets, bulk builds, updates, operations beside other threads, and those that change
+// and null: bulk builds, updates, operations beside other threads, and those that change
 // filters with guest lanes.
 #ifndef NESTLINE_LIB_ENGINE_ENGINE_H_
 #define NESTLINE_LIB_ENGINE_ENGINE_H_
 
 #include <bit>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -35,6 +36,7 @@
 #include "lib/engine/place/geometry.h"
 #include "lib/engine/place/layout.h"
 #include "lib/engine/place/locking.h"
+#include "lib/engine/place/shape.h"
 #include "nestline/outcome.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -263,23 +265,50 @@ struct ExpiringOperations {
 
 struct BuildKernels;
 
-// All operations of one layout on one target.
+struct FilterEngine;
+struct MapletEngine;
+struct ExpiringEngine;
+
+// What there is for one layout of every kind on one target.
 struct Engine {
   std::int64_t target;  // Highway's number of the instruction set
   int layout;           // its number
   BlockKernels block;
   LookupOperations lookups;
-  FilterLookups filter_lookups;
-  ByPolicy<FilterOperations> filter;
-  MapletLookups maplet_lookups;
-  ByPolicy<MapletOperations> maplet;
-  ByPolicy<ExpiringOperations> expiring;
   // Doubles `count` blocks of a filter or maplet that has grown `growth` times, less than
   // max_growth: block i becomes 2i, for fingerprints whose next bit is 0, and 2i + 1, at the same
   // slots and with the same mark. Every byte of `to` is written; lock and version are 0.
   void (*split)(const Block* from, std::size_t count, std::uint32_t growth, Block* to) noexcept;
   const BuildKernels* build;  // null: not in bulk
+
+  // The rest of it, for who knows the kind.
+  [[nodiscard]] const FilterEngine& of_filters() const;
+  [[nodiscard]] const MapletEngine& of_maplets() const;
+  [[nodiscard]] const ExpiringEngine& of_expiring_filters() const;
 };
+struct FilterEngine : Engine {
+  FilterLookups lookups_alone;
+  ByPolicy<FilterOperations> operations;
+};
+struct MapletEngine : Engine {
+  MapletLookups values;
+  ByPolicy<MapletOperations> operations;
+};
+struct ExpiringEngine : Engine {
+  ByPolicy<ExpiringOperations> operations;
+};
+inline const FilterEngine& Engine::of_filters() const {
+  assert(!is_maplet(layout) && !is_expiring(layout));
+  return static_cast<const FilterEngine&>(*this);
+}
+inline const MapletEngine& Engine::of_maplets() const {
+  assert(is_maplet(layout));
+  return static_cast<const MapletEngine&>(*this);
+}
+inline const ExpiringEngine& Engine::of_expiring_filters() const {
+  assert(is_expiring(layout));
+  return static_cast<const ExpiringEngine&>(*this);
+}
 
 // How many copies of a key are at home and in its alternate, or of `any` whether there is one.
 // block(number) returns a block.
@@ -313,9 +342,10 @@ inline void prefetch_home(const BlocksView& view, std::uint64_t hash) {
   prefetch_bytes(&view.blocks[home_block_of(view.geometry, hash).block], kBlockBytes);
 }
 
-// The engine of a layout on this processor; filters have one for each placement. Not cached here,
-// so that a test can switch targets (force_target in targets.h): keep the result.
-const Engine& engine_for(int layout, Placement placement = Placement::anywhere);
+// The engines of layouts on this processor are filter_engine, maplet_engine and expiring_engine
+// (place/shape.h). They are not cached there, so that a test can switch targets (force_target in
+// targets.h): keep the result.
+
 // The targets that were compiled and that this processor has, the best first; for tests.
 std::vector<std::int64_t> usable_targets();
 

@@ -10,15 +10,32 @@
 
 namespace nestline { inline namespace v0_3 {
 
-template <std::size_t kLayouts>
-struct Engines {
-  std::int64_t target;
-  Engine of[kLayouts];
+// What engines there are: for each of some layouts one. Those of filters of one width are plain,
+// and with guest lanes.
+template <int kBits>
+struct Filters {
+  using Engine = FilterEngine;
+  using Layouts = LayoutList<FilterLayout<kBits>, Laned<FilterLayout<kBits> > >;
+};
+struct Maplets {
+  using Engine = MapletEngine;
+  using Layouts = MapletLayouts;
+};
+struct ExpiringFilters {
+  using Engine = ExpiringEngine;
+  using Layouts = ExpiringLayouts;
 };
 
-const Engine& filter_engine(int bits, Placement placement);
-const Engine& maplet_engine(int layout);
-const Engine& expiring_engine(int layout);
+// Those of one target.
+template <class Kind>
+struct Engines {
+  typename Kind::Engine of[Kind::Layouts::kNumbers.size()];
+  [[nodiscard]] std::int64_t target() const { return of[0].target; }
+};
+
+// Of one width.
+template <int kBits>
+const FilterEngine& filter_engine_of(Placement placement);
 
 }}  // namespace nestline
 

@@ -15,6 +15,8 @@
 #include "lib/engine/kernels/paths-inl.h"
 #include "lib/engine/kernels/residents-inl.h"
 #include "lib/engine/table/batches-inl.h"
+#include "lib/engine/table/first_looks-inl.h"
+#include "lib/engine/table/further-inl.h"
 #include "lib/engine/table/table-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -38,31 +40,27 @@ constexpr LookupOperations lookup_operations() {
           locate_places<L>};
 }
 
-// The rest of an insert and of an erase, apart from them: the first look needs few registers and no
-// stack. So the place is passed in registers too.
+// The rest of an insert, apart from it: the first look needs few registers and no stack. So the
+// place is passed in registers too.
 template <class L, class Locks>
-HWY_NOINLINE Result insert_further(const BlocksView& view, std::uint64_t block,
+HWY_NOINLINE Result insert_further(const BlocksView& view, Locks locks, std::uint64_t block,
                                    std::uint64_t bucket, std::uint32_t fingerprint,
                                    std::uint32_t bucket_offset, typename L::Value value) noexcept {
-  return Table<L, Locks>(view).insert({block, bucket, fingerprint, bucket_offset}, value);
-}
-template <class L, class Locks>
-HWY_NOINLINE bool erase_further(const BlocksView& view, std::uint64_t block, std::uint64_t bucket,
-                                std::uint32_t fingerprint, std::uint32_t bucket_offset,
-                                typename L::Value value) noexcept {
-  return Table<L, Locks>(view).erase({block, bucket, fingerprint, bucket_offset}, value);
+  const Place home = {block, bucket, fingerprint, bucket_offset};
+  if (FirstLooks<L, Locks>(view, locks).has_stored_at_home(home, value)) return Outcome::stored;
+  return make_room_and_store<L>(view, {locks.sharing()}, home, value);
 }
 
 template <class L, class Locks>
-HWY_INLINE Result insert_value(const BlocksView& view, std::uint64_t hash,
+HWY_INLINE Result insert_value(const BlocksView& view, const Locks& locks, std::uint64_t hash,
                                typename L::Value value) {
   const Place place = home_of_key<L>(view.geometry, hash);
   {
-    typename Locks::BlockLock hold(view.blocks, place.block);
+    typename Locks::BlockLock hold(locks, view.blocks, place.block);
     BlockCopy copy;
     const Block& now = readable_block(hold.at(place.block), copy);
     std::uint64_t free = match_first_bytes<L>(now, 0) & place.bucket;
-    if (L::kHasGuestLanes) {
+    if (has_lanes_in<L>(view)) {
       free = GuestLanes<L>(true, now).best_of_native(place.fingerprint, free);
     }
     if (HWY_LIKELY(free != 0)) {
@@ -70,15 +68,29 @@ HWY_INLINE Result insert_value(const BlocksView& view, std::uint64_t hash,
       return Outcome::stored;
     }
   }
-  return insert_further<L, Locks>(view, place.block, place.bucket, place.fingerprint,
-                                  place.bucket_offset, value);
+  return insert_further<L>(view, locks, place.block, place.bucket, place.fingerprint,
+                           place.bucket_offset, value);
 }
 
 // Whether there is a copy, for lookups that look again (LookupFallback).
+template <class L>
+HWY_NOINLINE bool contains_at(const BlocksView& view, AnyMode mode, std::uint64_t hash,
+                              Writers* writers) noexcept {
+  const Table<L> table(view, AnyLocks(mode, writers));
+  return table.contains(table.home(hash));
+}
 template <class L, class Locks>
 bool contains_again(const BlocksView& view, std::uint64_t hash, Writers* writers) noexcept {
-  const Table<L, Locks> table(view, writers);
-  return table.contains(table.home(hash));
+  return contains_at<Compiled<L> >(view, kModeOf<Locks>, hash, writers);
+}
+template <class L>
+HWY_NOINLINE unsigned count_at(const BlocksView& view, AnyMode mode, const Place& home,
+                               Writers* writers) noexcept {
+  return Table<L>(view, AnyLocks(mode, writers)).count(home);
+}
+template <class L, class Locks>
+unsigned count(const BlocksView& view, const Place& home, Writers* writers) noexcept {
+  return count_at<Compiled<L> >(view, kModeOf<Locks>, home, writers);
 }
 
 }}}  // namespace nestline::HWY_NAMESPACE

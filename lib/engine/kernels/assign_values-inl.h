@@ -31,8 +31,9 @@ class ValueAssignment : CandidateStages<L> {
       : Stages(view, inputs), blocks_(blocks), values_(values), assigned_(assigned) {}
 
   HWY_INLINE void run() {
-    Stages::run([&](const CandidateStage& group, std::size_t g)
-                    HWY_ATTR { assign(group, values_ + g * kGroup); });
+    while (const CandidateStage* const group = Stages::next()) {
+      assign(*group, values_ + (Stages::taken() - 1) * kGroup);
+    }
   }
 
  private:

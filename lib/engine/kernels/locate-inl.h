@@ -349,11 +349,17 @@ HWY_INLINE void locate_all(const BlocksView& view, const std::uint64_t* keys, st
   }
 }
 
+// Whether keys are located in vectors.
 template <class L>
-HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
-                       InputKind input, Group& group) {
-  if (L::kForm == Form::maplet || HWY_TARGET == HWY_WASM ||
-      HWY_UNLIKELY(view.geometry.base_blocks > std::numeric_limits<std::uint32_t>::max())) {
+HWY_INLINE bool has_vector_places(const BlocksView& view) {
+  return L::kForm != Form::maplet && HWY_TARGET != HWY_WASM &&
+         HWY_LIKELY(view.geometry.base_blocks <= std::numeric_limits<std::uint32_t>::max());
+}
+
+template <class L>
+HWY_NOINLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::size_t count,
+                         InputKind input, Group& group) {
+  if (!has_vector_places<L>(view)) {
     locate_each<L>(view, keys, count, input, group);
     return;
   }
@@ -377,9 +383,9 @@ HWY_INLINE void locate(const BlocksView& view, const std::uint64_t* keys, std::s
 // alternate_of for homes at these addresses and pairs as a group has them, to addresses. The arrays
 // are aligned, and have room for whole vectors.
 template <class L>
-HWY_INLINE void locate_alternates(const BlocksView& view, const std::uint64_t* home,
-                                  const std::uint32_t* pairs, std::size_t count,
-                                  std::uint64_t* alternate) {
+HWY_NOINLINE void locate_alternates(const BlocksView& view, const std::uint64_t* home,
+                                    const std::uint32_t* pairs, std::size_t count,
+                                    std::uint64_t* alternate) {
   const Geometry& geometry = view.geometry;
 #if !NESTLINE_ONE_LANE
   if (L::kForm != Form::maplet &&

@@ -169,36 +169,55 @@ HWY_INLINE Reach reach_of(std::uint64_t blocks) {
   return blocks > kFarBlocks ? Reach::far : Reach::near;
 }
 
-// Probes `count` homes, at most kGroup. `ahead`: as many blocks to fetch meanwhile.
+// Probes the home of key i.
+template <class L, bool kBeside>
+HWY_INLINE void probe_home([[maybe_unused]] const BlocksView& view, ProbeGroup& group,
+                           std::size_t i, [[maybe_unused]] std::uint32_t& drift) {
+  const Block& block = block_at(group.address[i]);
+  std::uint32_t header = 0;
+  if constexpr (kBeside) header = block.header();
+  std::uint64_t slots = match_repeated<L>(block, group, i);
+  if constexpr (L::kExpires) slots = live_among<L>(view, block, slots);
+  group.matches[i] = slots;
+  if constexpr (L::kPlanes > 0) {
+    BlockCopy copy;
+    const std::uint8_t* const bytes = readable_block(block, copy).bytes.data();
+    std::memcpy(group.planes + L::kPlanes * i, bytes + L::kPlaneByte, 8 * L::kPlanes);
+  }
+  if constexpr (!kBeside) {
+    group.mark[i] = block.bytes[kOverflowMarkByte];
+  } else {
+    NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
+    group.header[i] = header;
+    drift |= block.header_again() ^ header;
+  }
+}
+// The homes of a whole group. `ahead`: as many blocks to fetch meanwhile.
 template <class L, bool kBeside, Reach kReach>
-HWY_INLINE void probe_homes([[maybe_unused]] const BlocksView& view, ProbeGroup& group,
-                            std::size_t count, const std::uint64_t* ahead) {
+HWY_INLINE void probe_homes(const BlocksView& view, ProbeGroup& group, const std::uint64_t* ahead) {
   std::uint32_t drift = 0;
-#if !NESTLINE_SMALL
-  HWY_UNROLL(8)
-#endif
-  for (std::size_t i = 0; i < count; ++i) {
+  const auto probe_next = [&](std::size_t i) HWY_ATTR {
     if constexpr (kReach == Reach::near) prefetch_at(ahead[i]);
     if constexpr (kReach == Reach::far) prefetch_far(ahead[i]);
-    const Block& block = block_at(group.address[i]);
-    std::uint32_t header = 0;
-    if constexpr (kBeside) header = block.header();
-    std::uint64_t slots = match_repeated<L>(block, group, i);
-    if constexpr (L::kExpires) slots = live_among<L>(view, block, slots);
-    group.matches[i] = slots;
-    if constexpr (L::kPlanes > 0) {
-      BlockCopy copy;
-      const std::uint8_t* const bytes = readable_block(block, copy).bytes.data();
-      std::memcpy(group.planes + L::kPlanes * i, bytes + L::kPlaneByte, 8 * L::kPlanes);
-    }
-    if constexpr (!kBeside) {
-      group.mark[i] = block.bytes[kOverflowMarkByte];
-    } else {
-      NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
-      group.header[i] = header;
-      drift |= block.header_again() ^ header;
-    }
+    probe_home<L, kBeside>(view, group, i, drift);
+  };
+#if NESTLINE_SMALL
+  for (std::size_t i = 0; i < kGroup; ++i) probe_next(i);
+#else
+  // What g++ makes of either form takes up to 4 % more instructions for the other kind.
+  constexpr std::size_t kPiece = kBeside ? kGroup : 8;
+  for (std::size_t i = 0; i < kGroup; i += kPiece) {
+    HWY_UNROLL(8)
+    for (std::size_t j = i; j < i + kPiece; ++j) probe_next(j);
   }
+#endif
+  if constexpr (kBeside) group.drift = drift;
+}
+// The first homes, of a group that is not full; apart, since it is little work.
+template <class L, bool kBeside>
+HWY_NOINLINE void probe_some(const BlocksView& view, ProbeGroup& group, std::size_t count) {
+  std::uint32_t drift = 0;
+  for (std::size_t i = 0; i < count; ++i) probe_home<L, kBeside>(view, group, i, drift);
   if constexpr (kBeside) group.drift = drift;
 }
 
@@ -246,18 +265,23 @@ class HomeStages {
     Stage& group = ring_[g % kRing];
     const Group& ahead = ring_[(g + kAhead) % kRing];
     const std::size_t ahead_size = size_of(g + kAhead);
-    locate_group(g + kAhead);
-    if (ahead_size != kGroup || HWY_TARGET == HWY_WASM) {
-      // The end of the batch: nothing, or less than a group, is left to prefetch. WebAssembly has
-      // no prefetches.
-      prefetch_homes(ahead, ahead_size);
-      probe_homes<L, kBeside, Reach::none>(view_, group, size_of(g), nullptr);
-    } else if (reach_ == Reach::far) {
-      probe_homes<L, kBeside, Reach::far>(view_, group, kGroup, ahead.address);
-    } else if (reach_ == Reach::near) {
-      probe_homes<L, kBeside, Reach::near>(view_, group, kGroup, ahead.address);
+    if (HWY_LIKELY(ahead_size == kGroup)) {
+      locate_whole(g + kAhead);
     } else {
-      probe_homes<L, kBeside, Reach::none>(view_, group, kGroup, nullptr);
+      locate_group(g + kAhead);
+    }
+    // At the end of the batch nothing, or less than a group, is left to prefetch. WebAssembly has
+    // no prefetches.
+    const bool is_end = ahead_size != kGroup || HWY_TARGET == HWY_WASM;
+    if (is_end) prefetch_homes(ahead, ahead_size);
+    if (const std::size_t size = size_of(g); HWY_UNLIKELY(size != kGroup)) {
+      probe_some<L, kBeside>(view_, group, size);
+    } else if (is_end || reach_ == Reach::none) {
+      probe_homes<L, kBeside, Reach::none>(view_, group, nullptr);
+    } else if (reach_ == Reach::far) {
+      probe_homes<L, kBeside, Reach::far>(view_, group, ahead.address);
+    } else {
+      probe_homes<L, kBeside, Reach::near>(view_, group, ahead.address);
     }
   }
   HWY_INLINE Stage& group(std::size_t g) { return ring_[g % kRing]; }
@@ -268,6 +292,24 @@ class HomeStages {
   HWY_INLINE void locate_group(std::size_t g) {
     const std::size_t size = size_of(g);
     if (size != 0) locate<L>(view_, keys_ + g * kGroup, size, input_, ring_[g % kRing]);
+  }
+
+  // A group that is full, so that the number of keys is a constant here.
+  HWY_INLINE void locate_whole(std::size_t g) {
+    const std::uint64_t* const keys = keys_ + g * kGroup;
+#if !NESTLINE_ONE_LANE
+    if constexpr (L::kForm != Form::maplet && HWY_TARGET != HWY_WASM) {
+      if (has_vector_places<L>(view_)) {
+        if (input_ == InputKind::integers) {
+          locate_all<L, InputKind::integers>(view_, keys, kGroup, ring_[g % kRing]);
+        } else {
+          locate_all<L, InputKind::hashes>(view_, keys, kGroup, ring_[g % kRing]);
+        }
+        return;
+      }
+    }
+#endif
+    locate<L>(view_, keys, kGroup, input_, ring_[g % kRing]);
   }
 
   const Reach reach_ = reach_of(view_.geometry.blocks());
@@ -292,15 +334,13 @@ class Lookups : HomeStages<L, kBeside, ProbeGroup> {
   // True if any key is undecided.
   HWY_INLINE bool run() {
     const std::size_t groups = Homes::groups();
+    if (groups == 0) return false;
     Homes::begin_to_locate();
-    for (std::size_t g = 0; g < groups; ++g) {
-      Homes::probe(g);
+    for (std::size_t g = 0; g <= groups; ++g) {
+      if (g < groups) Homes::probe(g);
       if (g > 0) resolve(g - 1);
     }
-    if (groups > 0) resolve(groups - 1);
-    fetch_alternates(lists_[at_]);
-    second_probe(lists_[at_ ^ 1]);
-    second_probe(lists_[at_]);
+    for (int turn = 0; turn < 2; ++turn) end_list();
     return any_undecided_ != 0;
   }
 
@@ -323,16 +363,16 @@ class Lookups : HomeStages<L, kBeside, ProbeGroup> {
     WaitingList& list = lists_[at_];
     const std::uint64_t waiting = covered<kBeside>(group) & ~decided & all;
     append<kBeside>(list, group, g * kGroup, waiting);
-    if (list.count >= WaitingList::kMany) {
-      fetch_alternates(list);
-      at_ ^= 1;
-      second_probe(lists_[at_]);
-    }
+    if (list.count >= WaitingList::kMany) end_list();
   }
 
-  HWY_INLINE void fetch_alternates(WaitingList& list) {
+  // Fetches the alternates of the list that is filling; then comes the second probe of the other.
+  HWY_NOINLINE void end_list() {
+    WaitingList& list = lists_[at_];
     locate_alternates<L>(view_, list.home, list.pair, list.count, list.alternate);
     for (std::size_t n = 0; n < list.count; ++n) prefetch_at(list.alternate[n]);
+    at_ ^= 1;
+    second_probe(lists_[at_]);
   }
   // The second probe of the keys on a list, which is empty then.
   HWY_INLINE void second_probe(WaitingList& list) {

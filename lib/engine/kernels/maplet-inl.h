@@ -146,20 +146,23 @@ class CandidateStages : protected HomeStages<L, true, CandidateStage> {
 
  protected:
   using Homes::view_;
-  HWY_INLINE CandidateStages(const BlocksView& view, const Inputs& inputs) : Homes(view, inputs) {}
-
-  // Calls visit(group, its number) for each group, with its blocks near.
-  template <class Visit>
-  HWY_INLINE void run(Visit&& visit) {
-    const std::size_t groups = Homes::groups();
+  HWY_INLINE CandidateStages(const BlocksView& view, const Inputs& inputs) : Homes(view, inputs) {
     Homes::begin_to_locate();
-    for (std::size_t g = 0; g < groups + 2; ++g) {
-      // Before a probe locates into the same place of the ring.
-      if (g >= 2) visit(Homes::group(g - 2), g - 2);
-      if (g < groups) Homes::probe(g);
-      if (g >= 1 && g <= groups) look_away(Homes::group(g - 1), Homes::size_of(g - 1));
-    }
   }
+
+  // The next group, number `taken() - 1`, with its blocks near; null at the end.
+  HWY_NOINLINE const CandidateStage* next() {
+    const std::size_t groups = Homes::groups();
+    if (taken_ == groups) return nullptr;
+    // Group g is located into the place of group g - 4 of the ring, which has been taken.
+    for (; step_ <= taken_ + 1; ++step_) {
+      if (step_ < groups) Homes::probe(step_);
+      if (step_ >= 1 && step_ <= groups)
+        look_away(Homes::group(step_ - 1), Homes::size_of(step_ - 1));
+    }
+    return &Homes::group(taken_++);
+  }
+  [[nodiscard]] HWY_INLINE std::size_t taken() const { return taken_; }
   // The copies of key i of a group. Moves on in the group's list of alternates.
   HWY_INLINE Copies copies_of(const CandidateStage& group, std::uint32_t i,
                               const std::uint64_t*& alternate) const {
@@ -194,6 +197,9 @@ class CandidateStages : protected HomeStages<L, true, CandidateStage> {
     locate_alternates<L>(view_, group.home, group.away_pair, n, group.alternate);
     for (std::size_t i = 0; i < n; ++i) prefetch_at(group.alternate[i]);
   }
+
+  std::size_t step_ = 0;
+  std::size_t taken_ = 0;
 };
 
 // The values are read after the probe, so a home is checked after them once more.
@@ -206,8 +212,9 @@ class CandidateBatch : CandidateStages<L> {
       : Stages(view, inputs), sink_(sink) {}
 
   HWY_INLINE void run() {
-    Stages::run([&](const CandidateStage& group, std::size_t g)
-                    HWY_ATTR { take_values_of(group, g); });
+    while (const CandidateStage* const group = Stages::next()) {
+      take_values_of(*group, Stages::taken() - 1);
+    }
   }
 
  private:

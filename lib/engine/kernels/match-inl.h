@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "lib/engine/engine.h"
 #include "lib/engine/place/aging.h"
@@ -27,9 +28,43 @@
 #define NESTLINE_ONE_LANE 0
 #endif
 
+// On x86 the targets before AVX2 are for processors from before 2013, and for virtual machines that
+// hide AVX2: sources that define NESTLINE_OLDER are compiled for them, and for size, the others for
+// the rest.
+#undef NESTLINE_IS_OLDER
+#define NESTLINE_IS_OLDER (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2 && (HWY_TARGETS & HWY_AVX2) != 0)
+#undef NESTLINE_IS_COMPILED_HERE
+#ifdef NESTLINE_OLDER
+#define NESTLINE_IS_COMPILED_HERE NESTLINE_IS_OLDER
+#else
+#define NESTLINE_IS_COMPILED_HERE !NESTLINE_IS_OLDER
+#endif
+
+// Where code should be small rather than fast, filters with and without guest lanes have one: those
+// with them, which asks for the placement. On one lane also one for all lock policies.
+#undef NESTLINE_ANY_PLACEMENT
+#define NESTLINE_ANY_PLACEMENT (NESTLINE_ONE_LANE || (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2))
+
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+template <class L>
+HWY_INLINE bool has_lanes_in([[maybe_unused]] const BlocksView& view) {
+#if NESTLINE_ANY_PLACEMENT
+  return L::kHasGuestLanes && has_guest_lanes(view.geometry);
+#else
+  return L::kHasGuestLanes;
+#endif
+}
+// The layout that operations on L are compiled for.
+#if NESTLINE_ANY_PLACEMENT && !NESTLINE_SMALL
+template <class L>
+using Compiled = std::conditional_t<L::kHasValues, L, Laned<PlainLayout<L> > >;
+#else
+template <class L>
+using Compiled = L;
+#endif
 
 // A block that a writer may be changing, ready for plain vector loads: see memory_order.h. Where no
 // copy is made, none is declared: it would cost each function that aligns its stack for it.

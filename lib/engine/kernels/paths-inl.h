@@ -146,11 +146,13 @@ HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, const GuestLane
   } else {
     if (free == 0) return {};
     if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
-        (block.overflow_mark() != 0 && !L::kExpires && !L::kHasGuestLanes)) {
+        (block.overflow_mark() != 0 && !L::kExpires && !lanes.has())) {
       return find_path_back<L>(block, lanes, bucket, free);
     }
     const FirstSteps<L> first(block, lanes, bucket);
     if (HWY_LIKELY((first.all & free) != 0)) return first.path_to(first_slot(first.all & free));
+    // Who can only be a guest has one slot, and its resident often nowhere to go.
+    if (L::kHasGuestLanes && first.all == 0) return {};
     return find_longer_path<L>(block, lanes, first, free);
   }
 }

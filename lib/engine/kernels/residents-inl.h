@@ -104,7 +104,7 @@ class MoveMasks {
   MoveMasks(const Block& block, const GuestLanes<L>& lanes, const EvictionOrder&)
       : MoveMasks(block, lanes) {}
   // The slots whose residents may move to slot e.
-  [[nodiscard]] std::uint64_t into(std::uint32_t e) const {
+  [[nodiscard]] NESTLINE_SLOT_INLINE std::uint64_t into(std::uint32_t e) const {
     std::uint64_t slots = 0;
     for (std::uint32_t s = 0; s < L::kSlots; ++s) slots |= (buckets_[s] >> e & 1) << s;
     return slots;

@@ -18,7 +18,7 @@ std::int64_t supported_targets();
 template <class Tables, std::size_t kCount>
 const Tables& best_of(const Tables* (*const (&compiled)[kCount])()) {
   for (const auto tables : compiled) {
-    if (tables != nullptr && (tables()->target & supported_targets()) != 0) return *tables();
+    if (tables != nullptr && (tables()->target() & supported_targets()) != 0) return *tables();
   }
   return *compiled[kCount - 1]();
 }

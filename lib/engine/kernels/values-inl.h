@@ -217,9 +217,9 @@ class BlockChange {
 
 #endif  // NESTLINE_ONE_LANE
 
-template <class L, class Locks>
-std::pair<std::uint64_t, std::uint64_t> change_values(const BlocksView& view,
-                                                      const ValueChange& change) noexcept {
+template <class L>
+HWY_NOINLINE std::pair<std::uint64_t, std::uint64_t> change_all_values(
+    const BlocksView& view, AnyMode mode, const ValueChange& change) noexcept {
   const BlockChange<L> change_block(change);
   std::uint64_t all = 0;
   std::uint64_t erased = 0;
@@ -228,12 +228,17 @@ std::pair<std::uint64_t, std::uint64_t> change_values(const BlocksView& view,
     Block changed{};
     const ChangedSlots slots = change_block(readable_block(view.blocks[i], copy), changed);
     if (slots.all == 0) continue;
-    typename Locks::BlockLock hold(view.blocks, i);
+    AnyLocks::BlockLock hold(mode, view.blocks, i);
     store_slots(hold.change(i).bytes.data(), changed.bytes.data());
     all += static_cast<std::uint64_t>(std::popcount(slots.all));
     erased += static_cast<std::uint64_t>(std::popcount(slots.erased));
   }
   return {all, erased};
+}
+template <class L, class Locks>
+std::pair<std::uint64_t, std::uint64_t> change_values(const BlocksView& view,
+                                                      const ValueChange& change) noexcept {
+  return change_all_values<L>(view, {Locks::sharing()}, change);
 }
 
 }  // namespace maplet

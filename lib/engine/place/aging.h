@@ -76,9 +76,9 @@ constexpr std::uint64_t to_tick(std::uint64_t word) {
 inline std::uint64_t tick(const Block* blocks) { return to_tick(load_acquire(tick_word(blocks))); }
 // The same for a thread that has locked blocks and looks at them next (T3).
 template <class Locks>
-std::uint64_t tick_of_holder(const Block* blocks) {
+std::uint64_t tick_of_holder(const Locks& locks, const Block* blocks) {
   if (NESTLINE_EARLY_TICK != 0) return NESTLINE_EARLY_TICK - 1;
-  if constexpr (!Locks::kBlocksAreStable) fence_after_exchange();
+  if (!locks.blocks_are_stable()) fence_after_exchange();
   const std::uint64_t now = tick(blocks);
   NESTLINE_TEST_POINT(NESTLINE_POINT_TICK_READ);
   return now;

@@ -45,11 +45,10 @@ NESTLINE_INLINE Place home_of(const Geometry& geometry, std::uint64_t hash) {
   return {block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset};
 }
 
-// The same for a layout that is no constant.
-inline Place home_of(int bits, const Geometry& geometry, std::uint64_t hash) {
-  return visit_any_layout(bits,
-                          [&](auto layout) { return home_of<decltype(layout)>(geometry, hash); });
-}
+// The same for a layout that is no constant, and a bucket of it: behind calls, or each source that
+// asks would have the tables of all layouts, 45 KB.
+Place home_of(int bits, const Geometry& geometry, std::uint64_t hash) noexcept;
+std::uint64_t bucket_of(int bits, std::uint32_t fingerprint, std::uint32_t bucket_offset) noexcept;
 
 // The other block of a fingerprint of `place.block`; that block itself if there is no other.
 NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place& place) {

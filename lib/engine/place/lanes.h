@@ -66,11 +66,14 @@ class GuestLanes {
 
   NESTLINE_HERE GuestLanes(bool has_guest_lanes, const Block& block) {
     if (!L::kHasGuestLanes || !has_guest_lanes) return;
+    has_ = true;
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
     apply_ = (header & kHeaderOverflowMark) != kMixed;
     highest_ = apply_ ? Block::guest_level_of(header) * kLevelClasses : 0;
   }
 
+  // Whether the filter has guest lanes.
+  [[nodiscard]] NESTLINE_HERE bool has() const { return L::kHasGuestLanes && has_; }
   // Whether G1 and G2 hold in the block.
   [[nodiscard]] NESTLINE_HERE bool apply() const { return apply_; }
   // The highest class of which the block may have a guest that is known.
@@ -92,6 +95,7 @@ class GuestLanes {
   // those that it may have.
   [[nodiscard]] NESTLINE_HERE std::uint64_t best_of_native(std::uint32_t fingerprint,
                                                            std::uint64_t slots) const {
+    if (!has()) return slots;
     const std::uint64_t best = slots & outside(fingerprint);
     return best != 0 || class_of(fingerprint) <= highest_ ? best : slots;
   }
@@ -126,6 +130,7 @@ class GuestLanes {
   }
 
  private:
+  bool has_ = false;
   bool apply_ = false;
   std::uint32_t highest_ = 0;
 };

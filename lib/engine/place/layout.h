@@ -58,6 +58,14 @@
 #include "lib/engine/place/memory_order.h"
 #include "nestline/internal/block.h"
 
+// What reads a slot is inlined also where code is compiled for size, but for the smallest program,
+// which would be 6 % larger.
+#if defined(NESTLINE_SMALL) && NESTLINE_SMALL
+#define NESTLINE_SLOT_INLINE NESTLINE_HERE
+#else
+#define NESTLINE_SLOT_INLINE NESTLINE_INLINE
+#endif
+
 namespace nestline { inline namespace v0_3 {
 
 using internal::ComputedBuckets;
@@ -172,7 +180,8 @@ struct LayoutShape : Buckets {
   static constexpr void set_value(Block&, std::uint32_t, Value) {}
 
   // The bucket offset of a fingerprint found in a slot: the inverse of slot().
-  static constexpr std::uint32_t bucket_offset_at(std::uint32_t fingerprint, std::uint32_t slot) {
+  NESTLINE_SLOT_INLINE static constexpr std::uint32_t bucket_offset_at(std::uint32_t fingerprint,
+                                                                       std::uint32_t slot) {
     const std::uint32_t q = slot % kSlotsPerSegment + kSlotsPerSegment;
     return (q - rotation(fingerprint, slot / kSlotsPerSegment, kSlotsPerSegment)) %
            kSlotsPerSegment;
@@ -194,7 +203,7 @@ struct PlanesLayout : LayoutShape<internal::FilterSlots<kBits>, (255u << kBits) 
   using typename Base::Planes;
   using typename Base::Value;
 
-  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+  NESTLINE_SLOT_INLINE static std::uint32_t get(const Block& block, std::uint32_t slot) {
     std::uint32_t fingerprint = block.bytes[slot];
     for (std::uint32_t p = 0; p < kPlanes; ++p) {
       fingerprint |= (block.bytes[plane_byte(p, slot)] >> slot % 8 & 1u) << (8 + p);
@@ -257,10 +266,10 @@ struct Nibbles {
   static constexpr std::uint32_t nibble_shift(std::uint32_t slot) {
     return ((kNibbleRun - 1 - slot) >> 31) * 4;  // 0 for the first run, 4 for the second
   }
-  static constexpr std::uint32_t nibble_byte(std::uint32_t slot) {
+  NESTLINE_SLOT_INLINE static constexpr std::uint32_t nibble_byte(std::uint32_t slot) {
     return kNibbleByte + slot - kNibbleRun / 4 * nibble_shift(slot);
   }
-  static std::uint32_t nibble(const Block& block, std::uint32_t slot) {
+  NESTLINE_SLOT_INLINE static std::uint32_t nibble(const Block& block, std::uint32_t slot) {
     return static_cast<std::uint32_t>(block.bytes[nibble_byte(slot)]) >> nibble_shift(slot) & 15;
   }
   NESTLINE_HERE static void set_nibble(Block& block, std::uint32_t slot, std::uint32_t nibble);
@@ -290,7 +299,7 @@ NESTLINE_INLINE void Nibbles::set_nibble(Block& block, std::uint32_t slot, std::
 template <>
 struct FilterLayout<12> : LayoutShape<internal::TurnedBuckets<12, 4, 10>, 255 * 16>, Nibbles {
   static constexpr Form kForm = Form::bytes_and_nibbles;
-  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+  NESTLINE_SLOT_INLINE static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return nibble(block, slot) << 8 | block.bytes[slot];
   }
   static void set(Block& block, std::uint32_t slot, std::uint32_t fingerprint, Value = {}) {
@@ -312,7 +321,7 @@ struct FilterLayout<12> : LayoutShape<internal::TurnedBuckets<12, 4, 10>, 255 * 
 template <>
 struct FilterLayout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
   static constexpr Form kForm = Form::halfwords;
-  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+  NESTLINE_SLOT_INLINE static std::uint32_t get(const Block& block, std::uint32_t slot) {
     const std::uint8_t* const at = block.bytes.data() + 2 * std::size_t{slot};
     return at[0] | static_cast<std::uint32_t>(at[1]) << 8;  // one load
   }
@@ -335,7 +344,7 @@ struct FilterLayout<16> : LayoutShape<ComputedBuckets<16, 5, 6>, 255 * 256> {
 // Nibbles from this byte on, in the order of the slots: an even slot's in the low half of a byte.
 template <std::size_t kByte>
 struct NibblesInOrder {
-  static std::uint32_t nibble(const Block& block, std::uint32_t slot) {
+  NESTLINE_SLOT_INLINE static std::uint32_t nibble(const Block& block, std::uint32_t slot) {
     return std::uint32_t{block.bytes[kByte + slot / 2]} >> slot % 2 * 4 & 15;
   }
   static void set_nibble(Block& block, std::uint32_t slot, std::uint32_t nibble) {
@@ -354,11 +363,14 @@ struct MapletLayout : LayoutShape<ComputedBuckets<20, 8, 1>, 255 * 4096> {
   static constexpr std::size_t kValueByte = 16;
   using High = NibblesInOrder<56>;
   static constexpr std::uint32_t bucket_offset_of(std::uint32_t) { return 0; }
-  static constexpr std::uint32_t bucket_offset_at(std::uint32_t, std::uint32_t) { return 0; }
+  NESTLINE_SLOT_INLINE static constexpr std::uint32_t bucket_offset_at(std::uint32_t,
+                                                                       std::uint32_t) {
+    return 0;
+  }
   static constexpr std::uint64_t bucket(std::uint32_t, std::uint32_t) { return kAllSlots; }
   static constexpr bool kIsComputed = false;
 
-  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+  NESTLINE_SLOT_INLINE static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return High::nibble(block, slot) << 16 | FilterLayout<16>::get(block, slot);
   }
   static Value value(const Block& block, std::uint32_t slot) {
@@ -396,7 +408,9 @@ struct BytesAndValues : LayoutShape<internal::ExpiringSlots, 255>, Nibbles {
   using Value = V;
   static constexpr bool kHasValues = true;
   static constexpr int kValueBits = 4;
-  static std::uint32_t get(const Block& block, std::uint32_t slot) { return block.bytes[slot]; }
+  NESTLINE_SLOT_INLINE static std::uint32_t get(const Block& block, std::uint32_t slot) {
+    return block.bytes[slot];
+  }
   static Value value(const Block& block, std::uint32_t slot) { return nibble(block, slot); }
   static void set_value(Block& block, std::uint32_t slot, Value value) {
     set_nibble(block, slot, static_cast<std::uint32_t>(value));
@@ -425,7 +439,7 @@ struct HalfwordsAndValues : LayoutShape<Buckets, 255u << (Buckets::kBits - 8)> {
   static constexpr std::uint32_t kMoreByte = 2 * Base::kSlots;
   static_assert(8 * kMoreByte + Base::kSlots * kMoreBits <= 8 * kOverflowMarkByte);
 
-  static std::uint32_t get(const Block& block, std::uint32_t slot) {
+  NESTLINE_SLOT_INLINE static std::uint32_t get(const Block& block, std::uint32_t slot) {
     return FilterLayout<16>::get(block, slot) & ((1u << kWidth) - 1);
   }
   static Value value(const Block& block, std::uint32_t slot) {
@@ -531,6 +545,7 @@ struct LayoutList {
 };
 using MapletLayouts =
     LayoutList<Maplet8And4, Maplet12And4, Maplet8And8, Maplet12And8, Maplet16And16, MapletLayout>;
+using ExpiringLayouts = LayoutList<ExpiringLayout<8>, ExpiringLayout<12>>;
 constexpr std::size_t index_of_maplet(int number) {  // their number if it is none
   std::size_t index = 0;
   while (index < MapletLayouts::kNumbers.size() && MapletLayouts::kNumbers[index] != number)
@@ -579,9 +594,7 @@ constexpr std::uint32_t slots_of(int bits) {
 }
 
 // The table that a lookup finds buckets in; null if it computes them.
-constexpr const void* bucket_table(int number) {
-  return visit_any_layout(number, [](auto layout) -> const void* { return layout.table(); });
-}
+const void* bucket_table(int number) noexcept;
 
 // Most copies of one key.
 constexpr std::uint32_t most_copies(int bits) {

@@ -1,7 +1,8 @@
-// How readers and writers share blocks: the protocol, and the three lock policies that kernels,
-// table-inl.h and eviction-inl.h take as a parameter. NoLocks, for one thread, compiles everything
-// here to nothing; OneWriter and BlockLocks are for readers beside one writer and beside many. Each
-// block has a lock bit and a version in its header (layout.h).
+// How readers and writers share blocks: the protocol, and the lock policies that operations take as
+// a parameter. NoLocks, for one thread, compiles everything here to nothing; OneWriter and
+// BlockLocks are for readers beside one writer and beside many. First looks are compiled for each
+// of these; what follows from them once, for AnyLocks. Each block has a lock bit and a version in
+// its header (layout.h).
 //
 // Writers
 //   W1  A thread changes a block only while it holds its lock. Unlocking a changed block advances
@@ -140,45 +141,8 @@ class Writers {
   std::atomic<std::uint64_t> word_{kNobody};
 };
 
-// One thread at a time.
-struct NoLocks {
-  explicit NoLocks(Writers* = nullptr) {}
-  static constexpr bool kBlocksAreStable = true;  // what was found a moment ago is still so
-  // No writer overtakes, so the second try is the last, and the first look counts.
-  static constexpr std::uint32_t kMaxTries = std::numeric_limits<std::uint32_t>::max();
-  static constexpr std::uint32_t kReadTries = 1;
-
-  // The right to change the blocks with these numbers.
-  class BlockLock {
-   public:
-    BlockLock(const Block* blocks, std::uint64_t) : blocks_(blocks) {}
-    BlockLock(const Block* blocks, std::uint64_t, std::uint64_t) : blocks_(blocks) {}
-    bool add(std::uint64_t) { return true; }
-    void keep(std::uint64_t) {}
-    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
-    Block& change(std::uint64_t block) { return changeable(blocks_, block); }
-
-   private:
-    const Block* blocks_;
-  };
-
-  // Blocks as they stood at one instant.
-  class OptimisticRead {
-   public:
-    explicit OptimisticRead(const Block* blocks, const BlockLock* = nullptr) : blocks_(blocks) {}
-    const Block& at(std::uint64_t block) { return blocks_[block]; }
-    [[nodiscard]] bool valid() const { return true; }
-
-   private:
-    const Block* blocks_;
-  };
-
-  // A block for a search whose result is checked later.
-  static const Block& copy_of(const Block& block, Block&) { return block; }
-  // Whether a reader that keeps finding changes may take locks (R4), and how.
-  using ReaderLock = BlockLock;
-  [[nodiscard]] bool readers_may_lock() const { return false; }
-};
+// Who else may be at the blocks.
+enum class Sharing : std::uint8_t { alone, one_writer, many_writers };
 
 // Waits a little longer each time: first busily, then by letting other threads run.
 class Backoff {
@@ -204,27 +168,22 @@ class Backoff {
   std::uint32_t spins_ = 1;
 };
 
-// Any number of readers, beside one writer (W8) or many.
-template <bool kOneWriter>
-struct SharedBlocks {
-  static constexpr bool kBlocksAreStable = kOneWriter;
-  static constexpr std::uint32_t kMaxTries = kOneWriter ? NoLocks::kMaxTries : 16;
-  static constexpr std::uint32_t kReadTries = 16;
-
+// The lock bit of a block.
+struct HeaderLock {
   static bool try_lock(Block& block) {
     const std::uint32_t old = load_relaxed(block.header_word());
     const std::uint32_t header = Block::to_header(old);
-    const std::uint32_t locked = Block::to_header(header | kHeaderLock);
-    if constexpr (kOneWriter) {
-      // Later stores to the block are releases: to see one of them is to see the lock.
-      store_release(block.header_word(), locked);
-      return true;
-    }
     if ((header & kHeaderLock) != 0) return false;
-    return exchange_acquire(block.header_word(), old, locked);
+    return exchange_acquire(block.header_word(), old, Block::to_header(header | kHeaderLock));
   }
   static void lock(Block& block) {
     for (Backoff backoff; !try_lock(block);) backoff.pause();
+  }
+  // The same for the only writer.
+  static void lock_alone(Block& block) {
+    const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
+    // Later stores to the block are releases: to see one of them is to see the lock.
+    store_release(block.header_word(), Block::to_header(header | kHeaderLock));
   }
   // `step`: kHeaderVersion if the block was changed, else 0.
   static void unlock(Block& block, std::uint32_t step) {
@@ -250,22 +209,53 @@ struct SharedBlocks {
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
     store_release(block.header_word(), Block::to_header(header & Block::kHeaderKept));
   }
+};
 
-  // With one writer a block is locked only when it is about to change: nobody else could change it.
-  // (And vectors that read it right after a store to its header would wait for that store.)
-  class BlockLock {
+// A lock policy. Mode says who shares the blocks: a constant, for first looks, or a value, for what
+// is compiled once for all policies.
+template <class Mode>
+struct LockPolicy : HeaderLock, Mode {
+  static constexpr std::uint32_t kReadTries = 16;
+  // Readers where one thread writes give the filter's `writers`; that thread gives nothing.
+  explicit LockPolicy(Writers* writers = nullptr) : Mode{}, writers_(writers) {}
+  explicit LockPolicy(Mode mode, Writers* writers = nullptr) : Mode(mode), writers_(writers) {}
+
+  [[nodiscard]] NESTLINE_INLINE bool are_alone() const { return this->sharing() == Sharing::alone; }
+  // Whether what was found a moment ago is still so.
+  [[nodiscard]] NESTLINE_INLINE bool blocks_are_stable() const {
+    return this->sharing() != Sharing::many_writers;
+  }
+  // Where no writer overtakes, the second try is the last, and the first look counts.
+  [[nodiscard]] std::uint32_t max_tries() const {
+    return blocks_are_stable() ? std::numeric_limits<std::uint32_t>::max() : 16;
+  }
+  [[nodiscard]] std::uint32_t read_tries() const { return are_alone() ? 1 : kReadTries; }
+  // Whether a reader that keeps finding changes may take locks (R4), as many writers do.
+  [[nodiscard]] bool readers_may_lock() const {
+    if (!blocks_are_stable()) return true;
+    if (writers_ == nullptr) return false;
+    writers_->request_sharing();
+    return writers_->are_many();
+  }
+
+  // The right to change the blocks with these numbers. With one writer a block is locked only when
+  // it is about to change: nobody else could change it. (And vectors that read it right after a
+  // store to its header would wait for that store.)
+  class BlockLock : Mode {
    public:
-    BlockLock(const Block* blocks, std::uint64_t first)
-        : blocks_(blocks), first_(first), second_(first) {
-      if constexpr (!kOneWriter) lock(changeable(blocks_, first_));
-      NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
+    NESTLINE_INLINE BlockLock(Mode mode, const Block* blocks, std::uint64_t first)
+        : Mode(mode), blocks_(blocks), first_(first), second_(first) {
+      if (are_many()) lock(changeable(blocks_, first_));
+      if (!are_alone()) NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
-    BlockLock(const Block* blocks, std::uint64_t one, std::uint64_t other)
-        : blocks_(blocks), first_(one), second_(other) {
-      if constexpr (!kOneWriter) lock_both();
-      NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
+    NESTLINE_INLINE BlockLock(Mode mode, const Block* blocks, std::uint64_t one,
+                              std::uint64_t other)
+        : Mode(mode), blocks_(blocks), first_(one), second_(other) {
+      if (are_many()) lock_both();
+      if (!are_alone()) NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
     NESTLINE_INLINE ~BlockLock() {
+      if (are_alone()) return;
       release(first_, first_changed_);
       if (second_ != first_) release(second_, second_changed_);
     }
@@ -279,10 +269,10 @@ struct SharedBlocks {
     // Holds this block too, which must be the second. False: the first was released meanwhile, and
     // may have changed.
     bool add(std::uint64_t other) {
-      if (holds(other)) return true;
+      if (are_alone() || holds(other)) return true;
       assert(first_ == second_);
       second_ = other;
-      if constexpr (kOneWriter) return true;
+      if (!are_many()) return true;
       if (second_ > first_) {
         lock(changeable(blocks_, second_));
         return true;
@@ -295,7 +285,7 @@ struct SharedBlocks {
 
     // Releases the other block than this one, if two are held.
     void keep(std::uint64_t block) {
-      if (second_ == first_) return;
+      if (are_alone() || second_ == first_) return;
       if (block == first_) {
         release(second_, second_changed_);
       } else {
@@ -308,13 +298,16 @@ struct SharedBlocks {
     }
 
     // A block that is held.
-    [[nodiscard]] const Block& at(std::uint64_t block) const { return blocks_[block]; }
+    [[nodiscard]] NESTLINE_INLINE const Block& at(std::uint64_t block) const {
+      return blocks_[block];
+    }
     // The same, to be changed.
     NESTLINE_INLINE Block& change(std::uint64_t block) {
+      if (are_alone()) return changeable(blocks_, block);
       // No reference to one of the two: so all of this object stays in registers.
       const bool is_first = block == first_;
-      if (kOneWriter && !(is_first ? first_changed_ : second_changed_)) {
-        lock(changeable(blocks_, block));
+      if (!are_many() && !(is_first ? first_changed_ : second_changed_)) {
+        lock_alone(changeable(blocks_, block));
       }
       first_changed_ |= is_first;
       second_changed_ |= !is_first;
@@ -322,6 +315,12 @@ struct SharedBlocks {
     }
 
    private:
+    [[nodiscard]] NESTLINE_INLINE bool are_alone() const {
+      return this->sharing() == Sharing::alone;
+    }
+    [[nodiscard]] NESTLINE_INLINE bool are_many() const {
+      return this->sharing() == Sharing::many_writers;
+    }
     // Nothing has been changed yet.
     void lock_both() {
       if (second_ < first_) std::swap(first_, second_);
@@ -329,7 +328,7 @@ struct SharedBlocks {
       if (second_ != first_) lock(changeable(blocks_, second_));
     }
     NESTLINE_INLINE void release(std::uint64_t block, bool changed) {
-      if (kOneWriter && !changed) return;
+      if (!are_many() && !changed) return;
       const bool forget = NESTLINE_FORGET_CHANGES;
       unlock(changeable(blocks_, block), changed && !forget ? kHeaderVersion : 0);
     }
@@ -341,13 +340,20 @@ struct SharedBlocks {
     bool second_changed_ = false;
   };
 
-  // Copies of up to two blocks, unless `hold` holds them. valid(): they stood so at one instant.
-  class OptimisticRead {
+  // Up to two blocks as they stood at one instant: copies of them, where others write, unless
+  // `hold` holds them. Or, if `takes_locks`, locks each block that it looks at (R4). valid(): they
+  // stood so; after a false, `hold` holds them when it looks again.
+  class BlockRead : Mode {
    public:
-    explicit OptimisticRead(const Block* blocks, const BlockLock* hold = nullptr)
-        : blocks_(blocks), hold_(hold) {}
+    BlockRead(Mode mode, const Block* blocks, BlockLock* hold = nullptr, bool takes_locks = false)
+        : Mode(mode), blocks_(blocks), hold_(hold), takes_locks_(takes_locks) {}
 
     const Block& at(std::uint64_t block) {
+      if (this->sharing() == Sharing::alone) return blocks_[block];
+      if (takes_locks_) {
+        if (!hold_->add(block)) was_released_ = true;
+        return blocks_[block];
+      }
       if (hold_ != nullptr && hold_->holds(block)) return blocks_[block];
       if (count_ != 0) NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
       number_[count_] = block;
@@ -356,6 +362,8 @@ struct SharedBlocks {
       return copy_[count_++];
     }
     [[nodiscard]] bool valid() const {
+      if (this->sharing() == Sharing::alone) return true;
+      if (takes_locks_) return !was_released_;
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
       if (NESTLINE_SKIP_VALIDATION) return true;
       for (std::uint32_t i = 0; i < count_; ++i) {
@@ -367,62 +375,51 @@ struct SharedBlocks {
 
    private:
     const Block* blocks_;
-    const BlockLock* hold_;
+    BlockLock* hold_;
+    bool takes_locks_;
+    bool was_released_ = false;
     std::uint32_t count_ = 0;
-    std::array<std::uint64_t, 2> number_{};
-    std::array<std::uint32_t, 2> header_{};
+    std::array<std::uint64_t, 2> number_;
+    std::array<std::uint32_t, 2> header_;
     std::array<Block, 2> copy_;
   };
 
-  // A copy of the block as it stood at one instant, unless writers keep it busy.
-  static const Block& copy_of(const Block& block, Block& copy) {
-    if constexpr (kOneWriter) return block;
-    Backoff backoff;
-    for (std::uint32_t tries = 0; tries < kReadTries; ++tries) {
-      const std::uint32_t before = block.header();
-      copy_shared<kBlockBytes>(block.bytes.data(), copy.bytes.data());
-      if ((before & kHeaderLock) == 0 && block.header_again() == before) break;
-      backoff.pause();
-    }
-    return copy;
-  }
-};
-
-// Many writers. Readers may lock.
-struct BlockLocks : SharedBlocks<false> {
-  explicit BlockLocks(Writers* = nullptr) {}
-  using ReaderLock = BlockLock;
-  [[nodiscard]] bool readers_may_lock() const { return true; }
-};
-
-// One writer. Its readers give the filter's `writers`, itself nothing.
-struct OneWriter : SharedBlocks<true> {
-  using ReaderLock = BlockLocks::BlockLock;
-  explicit OneWriter(Writers* all = nullptr) : writers(all) {}
-  [[nodiscard]] bool readers_may_lock() const {
-    if (writers == nullptr) return false;
-    writers->request_sharing();
-    return writers->are_many();
-  }
-  Writers* writers = nullptr;
-};
-
-// Blocks for a reader that locks each one it looks at (R4). valid() returns whether it held them
-// all from its first look on; if not, it holds them when it looks again.
-template <class BlockLock>
-class LockedRead {
- public:
-  explicit LockedRead(BlockLock& hold) : hold_(hold) {}
-  const Block& at(std::uint64_t block) {
-    if (!hold_.add(block)) valid_ = false;
-    return hold_.at(block);
-  }
-  [[nodiscard]] bool valid() const { return valid_; }
-
  private:
-  BlockLock& hold_;
-  bool valid_ = true;
+  Writers* writers_;
 };
+
+template <Sharing kSharing>
+struct FixedMode {
+  static constexpr Sharing sharing() { return kSharing; }
+};
+struct AnyMode {
+  Sharing shared = Sharing::alone;
+#if NESTLINE_SMALL  // where there are no threads
+  static constexpr Sharing sharing() { return Sharing::alone; }
+#else
+  [[nodiscard]] NESTLINE_INLINE Sharing sharing() const { return shared; }
+#endif
+};
+
+// One thread at a time; any number of readers beside one writer (W8); or beside many.
+using NoLocks = LockPolicy<FixedMode<Sharing::alone>>;
+using OneWriter = LockPolicy<FixedMode<Sharing::one_writer>>;
+using BlockLocks = LockPolicy<FixedMode<Sharing::many_writers>>;
+// Any of these, known at run time.
+using AnyLocks = LockPolicy<AnyMode>;
+
+// A copy of the block as it stood at one instant, unless writers keep it busy, for a search whose
+// result is checked later.
+inline const Block& copy_of(const Block& block, Block& copy) {
+  Backoff backoff;
+  for (std::uint32_t tries = 0; tries < BlockLocks::kReadTries; ++tries) {
+    const std::uint32_t before = block.header();
+    copy_shared<kBlockBytes>(block.bytes.data(), copy.bytes.data());
+    if ((before & kHeaderLock) == 0 && block.header_again() == before) break;
+    backoff.pause();
+  }
+  return copy;
+}
 
 }}  // namespace nestline
 

@@ -16,6 +16,8 @@
 
 #include "lib/engine/batch.h"
 #include "lib/engine/kernels/lookup-inl.h"
+#include "lib/engine/table/first_looks-inl.h"
+#include "lib/engine/table/further-inl.h"
 #include "lib/engine/table/table-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -149,30 +151,55 @@ struct RunValues {
   [[nodiscard]] RunValues from(std::size_t at) const { return {of_keys + at}; }
 };
 
-template <class L, class Locks, class Values>
-HWY_INLINE RunEnd insert_values_run(const BlocksView& view, const Inputs& all, const Values& values,
-                                    const RunLimits& limits, std::size_t first, Record& record) {
+#if NESTLINE_ANY_PLACEMENT
+template <class L, class Values>
+HWY_INLINE std::size_t store_at_homes(const BlocksView& view, AnyMode mode,
+                                      std::span<const Place> homes, const Values& values) {
+  return FirstLooks<L, AnyLocks>(view, AnyLocks(mode)).store_at_homes(homes, values);
+}
+#else
+template <class L, class Values>
+HWY_INLINE std::size_t store_at_homes(const BlocksView& view, AnyMode mode,
+                                      std::span<const Place> homes, const Values& values) {
+  switch (mode.sharing()) {
+    case Sharing::alone:
+      return FirstLooks<L, NoLocks>(view).store_at_homes(homes, values);
+    case Sharing::one_writer:
+      return FirstLooks<L, OneWriter>(view).store_at_homes(homes, values);
+    default:
+      return FirstLooks<L, BlockLocks>(view).store_at_homes(homes, values);
+  }
+}
+
+#endif
+
+template <class L, class Values>
+HWY_NOINLINE RunEnd insert_values_run(const BlocksView& view, AnyMode mode, const Inputs& all,
+                                      const Values& values, const RunLimits& limits,
+                                      std::size_t first, Record& record) {
   RunEnd end{};
   end.due = limits.room == 0;
   if (end.due) return end;
   const Inputs inputs = all.first(limits.room);
   const bool is_large = view.geometry.blocks() >= kLargeBlocks;
   bool evicts = false;
-  Table<L, Locks> table(view);
   for (PlaceGroups<PlainLayout<L>, Fetch::home> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); i += kPiece) {
       const std::span<const Place> homes = groups.visit(i, std::min(kPiece, groups.size() - i));
       if (std::exchange(evicts, false) && is_large) {
-        for (const Place& home : groups.ahead(i + kPiece, kPiece)) table.prefetch_candidates(home);
+        for (const Place& home : groups.ahead(i + kPiece, kPiece)) {
+          NESTLINE_FROM_BELOW(Further)<L>::prefetch_candidates(view, mode, home);
+        }
       }
       for (std::size_t at = 0;; ++at) {
-        const std::size_t stored = table.store_at_homes(homes.subspan(at), values.from(end.taken));
+        const std::size_t stored =
+            store_at_homes<L>(view, mode, homes.subspan(at), values.from(end.taken));
         record.add_stored(first + end.taken, stored);
         end.taken += stored;
         at += stored;
         if (at == homes.size()) break;
         evicts = true;
-        const Result outcome = table.evict_for(homes[at], values[end.taken]);
+        const Result outcome = make_room_and_store<L>(view, mode, homes[at], values[end.taken]);
         end.overtaken = !outcome;
         if constexpr (L::kHasValues) {
           // What becomes of `anywhere` then is decided where single pairs are inserted.
@@ -191,28 +218,31 @@ HWY_INLINE RunEnd insert_values_run(const BlocksView& view, const Inputs& all, c
 template <class L, class Locks>
 RunEnd insert_run(const BlocksView& view, const Inputs& inputs, const RunLimits& limits,
                   std::size_t first, Record& record) noexcept {
-  return insert_values_run<L, Locks>(view, inputs, NoValues(), limits, first, record);
+  return insert_values_run<Compiled<L> >(view, kModeOf<Locks>, inputs, NoValues(), limits, first,
+                                         record);
 }
 
 // Keys that are there already are not inserted.
-template <class L, class Locks>
-RunEnd insert_unique_run(const BlocksView& view, const Inputs& inputs, const RunLimits& limits,
-                         std::size_t first, Record& record) noexcept {
+template <class L>
+HWY_NOINLINE RunEnd insert_unique_keys(const BlocksView& view, AnyMode mode, const Inputs& inputs,
+                                       const RunLimits& limits, std::size_t first,
+                                       Record& record) noexcept {
   RunEnd end{};
   std::uint64_t room = limits.room;
-  const Table<L, Locks> looking(view);
+  const AnyLocks locks(mode);
+  const Table<L> looking(view, locks);
   for (PlaceGroups<PlainLayout<L>, Fetch::both> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const Place& home = groups.visit(i);
       Result outcome;
       // The insert looks too, but takes locks for it where there are any.
-      if ((room == 0 || !Locks::kBlocksAreStable) && looking.contains(home)) {
+      if ((room == 0 || !locks.blocks_are_stable()) && looking.contains(home)) {
         outcome = Outcome::present;
       } else if (room == 0) {
         end.due = true;
         return end;
       } else {
-        outcome = Table<L, Locks>(view).insert_unique(home);
+        outcome = Table<L>(view, locks).insert_unique(home);
       }
       end.overtaken = !outcome;
       end.full = outcome == Outcome::full && limits.stops_when_full;
@@ -225,30 +255,56 @@ RunEnd insert_unique_run(const BlocksView& view, const Inputs& inputs, const Run
   }
   return end;
 }
+template <class L, class Locks>
+RunEnd insert_unique_run(const BlocksView& view, const Inputs& inputs, const RunLimits& limits,
+                         std::size_t first, Record& record) noexcept {
+  return insert_unique_keys<Compiled<L> >(view, kModeOf<Locks>, inputs, limits, first, record);
+}
 
 // Erases a copy of each key.
 template <class L, class Locks>
-void erase_run(const BlocksView& view, const Inputs& inputs, std::size_t first,
-               Record& record) noexcept {
-  Table<L, Locks> table(view);
+HWY_NOINLINE void erase_keys(const BlocksView& view, const Locks& locks, const Inputs& inputs,
+                             std::size_t first, Record& record) noexcept {
+  const AnyMode mode = {locks.sharing()};
+  FirstLooks<L, Locks> looks(view, locks);
   for (PlaceGroups<PlainLayout<L>, Fetch::both> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       const Place& home = groups.visit(i);
-      record.add_erased(first + groups.first() + i, table.erase_near(home, groups.copies(i)));
+      const std::uint64_t hint = groups.copies(i);  // slots that lately held copies
+      bool erased = hint != 0 && looks.erase_in(home, first_slot(hint));
+      if (HWY_LIKELY(erased)) {
+        if (has_lanes_in<L>(view) && may_lower(view.blocks[home.block].overflow_mark())) {
+          NESTLINE_FROM_BELOW(Further)<L>::let_guests_come_home(view, mode, home.block);
+        }
+      } else {
+        erased = NESTLINE_FROM_BELOW(Further)<L>::erase(view, mode, home, {});
+      }
+      record.add_erased(first + groups.first() + i, erased);
     }
   }
 }
 
-// Counts the copies of each key into `out`.
 template <class L, class Locks>
-void count_run(const BlocksView& view, const Inputs& inputs, std::uint8_t* out,
-               Writers* writers) noexcept {
-  const Table<L, Locks> table(view, writers);
+void erase_run(const BlocksView& view, const Inputs& inputs, std::size_t first,
+               Record& record) noexcept {
+  erase_keys<Compiled<L>, FirstLocks<Locks> >(view, first_locks<Locks>(), inputs, first, record);
+}
+
+// Counts the copies of each key into `out`.
+template <class L>
+HWY_NOINLINE void count_keys(const BlocksView& view, AnyMode mode, const Inputs& inputs,
+                             std::uint8_t* out, Writers* writers) noexcept {
+  const Table<L> table(view, AnyLocks(mode, writers));
   for (PlaceGroups<PlainLayout<L>, Fetch::both> groups(view, inputs); groups.next();) {
     for (std::size_t i = 0; i < groups.size(); ++i) {
       out[groups.first() + i] = static_cast<std::uint8_t>(table.count(groups.visit(i)));
     }
   }
+}
+template <class L, class Locks>
+void count_run(const BlocksView& view, const Inputs& inputs, std::uint8_t* out,
+               Writers* writers) noexcept {
+  count_keys<Compiled<L> >(view, kModeOf<Locks>, inputs, out, writers);
 }
 
 }}}  // namespace nestline::HWY_NAMESPACE

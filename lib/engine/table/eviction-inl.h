@@ -41,12 +41,12 @@ bool still_possible(const Block& block, const Place& place, Residence as, Evicti
 // Stores in a held block if there is a path to a free slot: the known one if it is still valid. (Of
 // an expiring filter, dead slots on it may have been emptied since.)
 template <class L, class Locks>
-bool store_by_path(typename Locks::BlockLock& hold, const Place& place, Residence as,
-                   typename L::Value value, EvictionPath path) {
+bool store_by_path(const Locks& locks, typename Locks::BlockLock& hold, const Place& place,
+                   Residence as, typename L::Value value, EvictionPath path) {
   const Block& block = hold.at(place.block);
   if (!admit<L>(hold, place.block, place.fingerprint, as)) return false;
   if (!path ||
-      ((!Locks::kBlocksAreStable || L::kExpires) && !still_possible<L>(block, place, as, path))) {
+      ((!locks.blocks_are_stable() || L::kExpires) && !still_possible<L>(block, place, as, path))) {
     path = find_path_to_free<L>(block, place, as);
   }
   if (path) apply<L>(hold.change(place.block), path, place.fingerprint, value);
@@ -57,8 +57,8 @@ bool store_by_path(typename Locks::BlockLock& hold, const Place& place, Residenc
 template <class L, class Locks>
 class EvictionPlan : public EvictionSearch<L> {
  public:
-  explicit EvictionPlan(const BlocksView& view)
-      : EvictionSearch<L>(view, Locks::kBlocksAreStable) {}
+  EvictionPlan(const BlocksView& view, const Locks& locks)
+      : EvictionSearch<L>(view, locks.blocks_are_stable()), locks_(locks) {}
 
   // Counts the moves that change this block; beside other threads only.
   void watch(std::uint64_t block) { watched_ = block; }
@@ -67,7 +67,7 @@ class EvictionPlan : public EvictionSearch<L> {
   HWY_INLINE bool execute() {
     if (end_ == 0 && !stores_ && mixes()) {  // home itself has room, once it is mixed
       const std::uint64_t home = nodes_[0].arrival.block;
-      typename Locks::BlockLock hold(blocks_, home);
+      typename Locks::BlockLock hold(locks_, blocks_, home);
       if (mix(hold, home)) count_change(home);
     }
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
@@ -86,7 +86,7 @@ class EvictionPlan : public EvictionSearch<L> {
     if (!execute()) return false;
     if (end_ != 0) return stored_;
     const std::uint64_t home = nodes_[0].arrival.block;
-    typename Locks::BlockLock hold(blocks_, home);  // there are no moves
+    typename Locks::BlockLock hold(locks_, blocks_, home);  // there are no moves
     if (mixes()) mix(hold, home);
     return store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
   }
@@ -113,66 +113,86 @@ class EvictionPlan : public EvictionSearch<L> {
 
   // Moves the node's fingerprint from block `from` to where it arrives.
   bool move(std::uint64_t from, const Node& node) {
-    const Place& arrival = node.arrival;
-    const bool is_last = stores_ && node.parent == 0;
-    const EvictionPath known = &node == &nodes_[end_] ? end_path_ : EvictionPath();
     if (node.victim == kNobody) {
-      typename Locks::BlockLock hold(blocks_, from, is_last || mixes() ? arrival.block : from);
-      raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
-                              eviction_rank(arrival.fingerprint));
-      count_change(from);
-      if (mixes()) {
-        mix(hold, from);
-        if (mix(hold, arrival.block)) count_change(arrival.block);
-      }
-      newcomer_leaves_ = true;
-      if (is_last) {
-        if constexpr (L::kExpires) {
-          emptied_ += empty_dead<L>(hold, arrival.block, tick_of_holder<Locks>(blocks_));
-        }
-        stored_ = store(hold, arrival, node.as, known);
-      }
+      let_newcomer_leave(from, node);
       return true;
     }
-    typename Locks::BlockLock hold(blocks_, from, arrival.block);
-    const Block& target = blocks_[arrival.block];
+    typename Locks::BlockLock hold(locks_, blocks_, from, node.arrival.block);
     // The slot and the fingerprint determine the bucket offset, so this is the same fingerprint or
     // an equal one. It moves with the value that it has now.
-    if (L::get(blocks_[from], node.victim) != arrival.fingerprint) return false;
-    if (L::kHasGuestLanes && !Locks::kBlocksAreStable && !still_leaves_so(from, node)) return false;
-    if (!is_dead_now(from, node.victim)) {
-      EvictionPath path = known;
-      if (mixes()) {
-        mix(hold, from);
-        mix(hold, arrival.block);
-      }
-      if (!admit<L>(hold, arrival.block, arrival.fingerprint, node.as)) return false;
-      if (!Locks::kBlocksAreStable && !still_possible<L>(target, arrival, node.as, path)) {
-        path = EvictionPath();
-      }
-      if (!path) path = find_path_to_free<L>(target, arrival, node.as);
-      if (!path) return false;
-      Block& source = hold.change(from);
-      if (!L::kHasGuestLanes || node.as != Residence::native) {
-        raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
-                                eviction_rank(arrival.fingerprint));
-      }
-      apply<L>(hold.change(arrival.block), path, arrival.fingerprint,
-               L::value(source, node.victim));
-      NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
-      count_change(arrival.block);
-    } else {
+    if (L::get(blocks_[from], node.victim) != node.arrival.fingerprint) return false;
+    if (L::kHasGuestLanes && !locks_.blocks_are_stable() && !still_leaves_so(from, node))
+      return false;
+    if (is_dead_now(from, node.victim)) {
       ++emptied_;
+    } else if (!copy_victim(hold, from, node)) {
+      return false;
     }
     L::set(hold.change(from), node.victim, 0);
     if (L::kHasGuestLanes && node.as == Residence::native) lower_guest_level<L>(hold, from);
     count_change(from);
-    if (is_last) stored_ = store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
+    if (is_last(node)) stored_ = store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
     return true;
   }
 
+  // The newcomer goes to its alternate, which has room.
+  HWY_INLINE void let_newcomer_leave(std::uint64_t from, const Node& node) {
+    const Place& arrival = node.arrival;
+    typename Locks::BlockLock hold(locks_, blocks_, from,
+                                   is_last(node) || mixes() ? arrival.block : from);
+    raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
+                            eviction_rank(arrival.fingerprint));
+    count_change(from);
+    if (mixes()) {
+      mix(hold, from);
+      if (mix(hold, arrival.block)) count_change(arrival.block);
+    }
+    newcomer_leaves_ = true;
+    if (!is_last(node)) return;
+    if constexpr (L::kExpires) {
+      emptied_ += empty_dead<L>(hold, arrival.block, tick_of_holder(locks_, blocks_));
+    }
+    stored_ = store(hold, arrival, node.as, known_path(node));
+  }
+
+  // To where it arrives, and raises the mark of `from`, if that is still possible.
+  HWY_INLINE bool copy_victim(typename Locks::BlockLock& hold, std::uint64_t from,
+                              const Node& node) {
+    const Place& arrival = node.arrival;
+    const Block& target = blocks_[arrival.block];
+    EvictionPath path = known_path(node);
+    if (mixes()) {
+      mix(hold, from);
+      mix(hold, arrival.block);
+    }
+    if (!admit<L>(hold, arrival.block, arrival.fingerprint, node.as)) return false;
+    if (!locks_.blocks_are_stable() && !still_possible<L>(target, arrival, node.as, path)) {
+      path = EvictionPath();
+    }
+    if (!path) path = find_path_to_free<L>(target, arrival, node.as);
+    if (!path) return false;
+    Block& source = hold.change(from);
+    if (!L::kHasGuestLanes || node.as != Residence::native) {
+      raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
+                              eviction_rank(arrival.fingerprint));
+    }
+    apply<L>(hold.change(arrival.block), path, arrival.fingerprint, L::value(source, node.victim));
+    NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+    count_change(arrival.block);
+    return true;
+  }
+
+  // The last move is the first one from home.
+  [[nodiscard]] bool is_last(const Node& node) const { return stores_ && node.parent == 0; }
+  // The way in the block where the node arrives, if the search found one: at the end of its chain.
+  [[nodiscard]] EvictionPath known_path(const Node& node) const {
+    return &node == &nodes_[end_] ? end_path_ : EvictionPath();
+  }
+
   // Whether these moves have to mix the blocks that they touch (lanes.h, G2).
-  [[nodiscard]] bool mixes() const { return L::kHasGuestLanes && !this->has_lanes_; }
+  [[nodiscard]] bool mixes() const {
+    return L::kHasGuestLanes && this->filter_has_lanes_ && !this->has_lanes_;
+  }
   static bool mix(typename Locks::BlockLock& hold, std::uint64_t block) {
     const bool changes = hold.at(block).overflow_mark() != kMixed;
     if (changes) hold.change(block).set_overflow_mark(kMixed);
@@ -191,20 +211,21 @@ class EvictionPlan : public EvictionSearch<L> {
   // A dead slot makes room where it is (aging.h, T2).
   [[nodiscard]] bool is_dead_now(std::uint64_t block, std::uint32_t slot) const {
     if constexpr (L::kExpires) {
-      const auto now = tick_of_holder<Locks>(blocks_);
+      const auto now = tick_of_holder(locks_, blocks_);
       return ticks_left(L::value(blocks_[block], slot), now) == 0 && !NESTLINE_MOVE_THE_DEAD;
     }
     return false;
   }
 
   bool store(typename Locks::BlockLock& hold, const Place& place, Residence as, EvictionPath path) {
-    return store_by_path<L, Locks>(hold, place, as, value_, path);
+    return store_by_path<L>(locks_, hold, place, as, value_, path);
   }
 
   void count_change(std::uint64_t block) {
-    if constexpr (!Locks::kBlocksAreStable) changes_ += block == watched_;
+    if (!locks_.blocks_are_stable()) changes_ += block == watched_;
   }
 
+  const Locks& locks_;
   typename L::Value value_{};  // of the newcomer
   bool stores_ = false;
   bool stored_ = false;

@@ -55,7 +55,8 @@ class EvictionSearch {
  public:
   EvictionSearch(const BlocksView& view, bool blocks_are_stable)
       : stable_(blocks_are_stable),
-        has_lanes_(L::kHasGuestLanes),
+        filter_has_lanes_(has_lanes_in<L>(view)),
+        has_lanes_(filter_has_lanes_),
         blocks_(view.blocks),
         geometry_(view.geometry) {}
 
@@ -64,7 +65,7 @@ class EvictionSearch {
   // mix the blocks that they touch (lanes.h, G2).
   HWY_NOINLINE bool search(const Place& newcomer, bool may_leave = true) {
     may_leave_ = may_leave;
-    if (L::kHasGuestLanes) {
+    if (L::kHasGuestLanes && filter_has_lanes_) {
       end_of_ranks_ = kGuestClasses;
       if (search_near_and_far(newcomer)) return true;
       end_of_ranks_ = kEvictionRanks;
@@ -90,7 +91,7 @@ class EvictionSearch {
  private:
   // A block as it stood at one instant.
   const Block& seen(const Block& block, Block& copy) const {
-    return stable_ ? block : BlockLocks::copy_of(block, copy);
+    return stable_ ? block : copy_of(block, copy);
   }
 
   bool search_near_and_far(const Place& newcomer) {
@@ -442,6 +443,7 @@ class EvictionSearch {
   std::uint32_t end_of_ranks_ = kEvictionRanks;  // only residents of lower ranks leave
 
  protected:
+  const bool filter_has_lanes_;
   bool has_lanes_;       // and the search minds them
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;

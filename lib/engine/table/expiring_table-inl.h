@@ -15,23 +15,23 @@
 #include <optional>
 
 #include "lib/engine/kernels/dead-inl.h"
+#include "lib/engine/table/further-inl.h"
 #include "lib/engine/table/table-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
-template <class L, class Locks>
-class ExpiringTable : public Table<L, Locks> {
+template <class L>
+class ExpiringTable : public Table<L> {
  public:
-  explicit HWY_INLINE ExpiringTable(const BlocksView& view, Writers* writers = nullptr)
-      : Table<L, Locks>(view, writers) {}
+  HWY_INLINE ExpiringTable(const BlocksView& view, const AnyLocks& locks) : Table<L>(view, locks) {}
 
   // What one look at home can do: the rest is renew_further's.
   HWY_NOINLINE Result renew(const Place& home, std::uint32_t life) {
     {
-      BlockLock hold(view_.blocks, home.block);
+      BlockLock hold(locks_, view_.blocks, home.block);
       const Block& shared = hold.at(home.block);
-      const std::uint64_t now = tick_of_holder<Locks>(view_.blocks);
+      const std::uint64_t now = tick_of_holder(locks_, view_.blocks);
       const std::uint64_t copies = match_among<L>(shared, home.fingerprint, home.bucket);
       if (HWY_UNLIKELY(copies != 0) && renew_copy(hold, home.block, copies, now, life)) {
         return Outcome::present;
@@ -72,8 +72,8 @@ class ExpiringTable : public Table<L, Locks> {
 
   // Empties the dead slots of a block, and makes its mark its next mark (M1).
   void sweep_and_exchange(std::uint64_t block) {
-    BlockLock hold(view_.blocks, block);
-    emptied_ += empty_dead<L>(hold, block, tick_of_holder<Locks>(view_.blocks));
+    BlockLock hold(locks_, view_.blocks, block);
+    emptied_ += empty_dead<L>(hold, block, tick_of_holder(locks_, view_.blocks));
     std::uint8_t& next = next_overflow_mark(view_.blocks, view_.geometry, block);
     if (hold.at(block).overflow_mark() != next) hold.change(block).set_overflow_mark(next);
     store_shared(next, std::uint8_t{0});
@@ -83,28 +83,28 @@ class ExpiringTable : public Table<L, Locks> {
   [[nodiscard]] std::uint32_t emptied() const { return emptied_; }
 
  private:
-  using typename Table<L, Locks>::BlockLock;
-  using typename Table<L, Locks>::Eviction;
-  using typename Table<L, Locks>::Room;
-  using Table<L, Locks>::emptied_;
-  using Table<L, Locks>::view_;
+  using typename Table<L>::BlockLock;
+  using typename Table<L>::Room;
+  using Table<L>::emptied_;
+  using Table<L>::locks_;
+  using Table<L>::view_;
 
   // Keys that home's mark covers, and those without a path at home. What is away, or stays for
   // longer, needs both of home's marks, which sweeps may have lowered.
   HWY_NOINLINE Result renew_further(const Place& home, std::uint32_t life) {
     AbsenceSnapshot absence;
     Room room;
-    for (std::uint32_t tries = 0; tries < Locks::kMaxTries; ++tries) {
+    for (std::uint32_t tries = 0; tries < locks_.max_tries(); ++tries) {
       if (const auto done = renew_or_store(home, life, room, absence)) return done;
       NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
-      if constexpr (!Locks::kBlocksAreStable) {
+      if (!locks_.blocks_are_stable()) {
         if (!this->makes_room(home, absence, room)) return Outcome::full;
         continue;
       }
-      Eviction plan(view_);
+      EvictionPlan<L, AnyLocks> plan(view_, locks_);
       if (!plan.search(home)) return Outcome::full;
       // Nor does the tick move on.
-      const bool done = plan.execute(death_after(tick_of_holder<Locks>(view_.blocks), life));
+      const bool done = plan.execute(death_after(tick_of_holder(locks_, view_.blocks), life));
       emptied_ += plan.emptied();
       if (done) return Outcome::stored;
     }
@@ -115,13 +115,13 @@ class ExpiringTable : public Table<L, Locks> {
   // noted in `absence`.
   Result renew_or_store(const Place& home, std::uint32_t life, const Room& room,
                         AbsenceSnapshot& absence) {
-    BlockLock hold(view_.blocks, home.block);
+    BlockLock hold(locks_, view_.blocks, home.block);
     const Place away = moved(view_.geometry, home);
     const bool both =
         away.block != home.block &&
         (room.is_away || eviction_rank(home.fingerprint) < hold.at(home.block).overflow_mark());
     if (both) hold.add(away.block);
-    const std::uint64_t now = tick_of_holder<Locks>(view_.blocks);
+    const std::uint64_t now = tick_of_holder(locks_, view_.blocks);
     const auto renew_at = [&](const Place& place) HWY_ATTR {
       return renew_copy(hold, place.block,
                         match_among<L>(hold.at(place.block), place.fingerprint, place.bucket), now,
@@ -182,22 +182,25 @@ class ExpiringTable : public Table<L, Locks> {
 
 // The same, and what most inserts need first, with few registers: to renew the first copy at home,
 // or to store in a free slot.
-template <class L, class Locks>
-HWY_NOINLINE Result renew_further(const BlocksView& view, std::uint64_t block, std::uint64_t bucket,
-                                  std::uint32_t fingerprint, std::uint32_t bucket_offset,
-                                  std::uint32_t life, std::uint32_t& emptied) {
-  ExpiringTable<L, Locks> table(view);
-  const Result result = table.renew({block, bucket, fingerprint, bucket_offset}, life);
-  emptied += table.emptied();
-  return result;
-}
+namespace layouts {
+template <class L>
+struct ExpiringFurther {
+  static HWY_NOINLINE Result renew(const BlocksView& view, AnyMode mode, const Place& home,
+                                   std::uint32_t life, std::uint32_t& emptied) noexcept {
+    ExpiringTable<L> table(view, AnyLocks(mode));
+    const Result result = table.renew(home, life);
+    emptied += table.emptied();
+    return result;
+  }
+};
+}  // namespace layouts
 template <class L, class Locks>
 HWY_INLINE Result renew(const BlocksView& view, const Place& home, std::uint32_t life,
                         std::uint32_t& emptied) {
   {
-    typename Locks::BlockLock hold(view.blocks, home.block);
+    typename Locks::BlockLock hold(Locks(), view.blocks, home.block);
     const Block& shared = hold.at(home.block);
-    const std::uint64_t now = tick_of_holder<Locks>(view.blocks);
+    const std::uint64_t now = tick_of_holder(Locks(), view.blocks);
     const std::uint64_t copies = match_among<L>(shared, home.fingerprint, home.bucket);
     if (copies != 0) {
       const std::uint32_t slot = first_slot(copies);
@@ -216,8 +219,8 @@ HWY_INLINE Result renew(const BlocksView& view, const Place& home, std::uint32_t
       }
     }
   }
-  return renew_further<L, Locks>(view, home.block, home.bucket, home.fingerprint,
-                                 home.bucket_offset, life, emptied);
+  return NESTLINE_FROM_BELOW(ExpiringFurther)<L>::renew(view, {Locks::sharing()}, home, life,
+                                                        emptied);
 }
 
 }}}  // namespace nestline::HWY_NAMESPACE

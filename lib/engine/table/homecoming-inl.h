@@ -42,11 +42,11 @@ inline constexpr int kHomecomingRoom = static_cast<int>(L::kSlots / 15);
 // Whether a block has a mark that may fall.
 inline bool may_lower(std::uint32_t mark) { return mark - 1 < kMixed - 1; }
 
-template <class L, class Locks>
+template <class L>
 class Homecoming {
  public:
-  Homecoming(const BlocksView& view, std::uint64_t block)
-      : view_(view), block_(block), hold_(view.blocks, block) {}
+  Homecoming(const BlocksView& view, AnyMode mode, std::uint64_t block)
+      : view_(view), mode_(mode), block_(block), hold_(mode, view.blocks, block) {}
 
   HWY_INLINE void run() {
     mark_ = home().overflow_mark();
@@ -67,13 +67,13 @@ class Homecoming {
     const std::uint32_t rank = mark_ - 1;
     const std::uint64_t partner = alternate_of(view_.geometry, {block_, 0, rank + 1, 0});
     if (partner != block_) {
-      typename Locks::OptimisticRead read(view_.blocks, &hold_);
+      AnyLocks::BlockRead read(mode_, view_.blocks, &hold_);
       const Block& other = read.at(partner);
       const GuestLanes<L> lanes(true, other);
       std::uint64_t guests = of_ranks<L>(other, rank, rank + 1) & lanes.of_guests_now(rank + 1);
       if (NESTLINE_TRUST_PARTNERS) {
         NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
-        typename Locks::OptimisticRead later(view_.blocks, &hold_);
+        AnyLocks::BlockRead later(mode_, view_.blocks, &hold_);
         const std::uint64_t first_half = (std::uint64_t{1} << L::kSlots / 2) - 1;
         guests =
             (guests & first_half) | (of_ranks<L>(later.at(partner), rank, rank + 1) & ~first_half);
@@ -125,20 +125,18 @@ class Homecoming {
   }
 
   const BlocksView& view_;
+  const AnyMode mode_;
   const std::uint64_t block_;
-  typename Locks::BlockLock hold_;
+  AnyLocks::BlockLock hold_;
   std::uint32_t mark_ = 0;
 };
 
-template <class L, class Locks>
-HWY_NOINLINE void let_guests_come_home(const BlocksView& view, std::uint64_t block) {
-  Homecoming<L, Locks>(view, block).run();
-}
 // Lets guests of a block come home, and its mark fall, where a slot has become free.
-template <class L, class Locks>
-HWY_INLINE void lower_mark(const BlocksView& view, std::uint64_t block) {
+template <class L>
+HWY_INLINE void lower_mark(const BlocksView& view, AnyMode mode, std::uint64_t block) {
   if constexpr (L::kHasGuestLanes) {
-    if (may_lower(view.blocks[block].overflow_mark())) let_guests_come_home<L, Locks>(view, block);
+    if (has_lanes_in<L>(view) && may_lower(view.blocks[block].overflow_mark()))
+      Homecoming<L>(view, mode, block).run();
   }
 }
 

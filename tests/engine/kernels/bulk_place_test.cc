@@ -47,7 +47,7 @@ std::size_t most_settled(const std::vector<std::uint64_t>& buckets) {
 // As many newcomers as possible get a slot, in two steps as in one; everybody is in its own bucket.
 TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const BuildKernels& kernels = *engine.build;
     std::mt19937_64 random(6);
     std::size_t all_left = 0;
@@ -117,7 +117,7 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
 // deferred because none of them is free when its turn comes.
 TYPED_TEST(SettleTest, PlaceGivesFreeSlots) {
   using L [[maybe_unused]] = TypeParam;  // clang 14 sees no use in a generic lambda
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const BuildKernels& kernels = *engine.build;
     constexpr std::size_t kBlocks = 16;
     const BlocksView view = {nullptr, {kBlocks, 0}, derive_secrets(5)};

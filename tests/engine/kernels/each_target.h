@@ -14,7 +14,7 @@
 
 namespace nestline::test {
 
-// While it lives, engine_for returns the engine of this target.
+// While it lives, the engines are those of this target.
 class ForcedTarget {
  public:
   explicit ForcedTarget(std::int64_t target) { force_target(target); }
@@ -22,6 +22,18 @@ class ForcedTarget {
   ForcedTarget(const ForcedTarget&) = delete;
   ForcedTarget& operator=(const ForcedTarget&) = delete;
 };
+
+// The engine of a layout, of its kind.
+template <class L>
+const auto& engine_of(Placement placement = Placement::anywhere) {
+  if constexpr (kind_of(L::kNumber) == Kind::maplet) {
+    return maplet_engine(L::kNumber, placement).of_maplets();
+  } else if constexpr (kind_of(L::kNumber) == Kind::expiring) {
+    return expiring_engine(L::kNumber, placement).of_expiring_filters();
+  } else {
+    return filter_engine(L::kNumber, placement).of_filters();
+  }
+}
 
 // A key's fingerprint, and its bucket offset << 16.
 template <class L>
@@ -44,7 +56,7 @@ void for_each_target(Test&& test) {
 // The same with the engine for a layout.
 template <class L, typename Test>
 void for_each_engine(Test&& test) {
-  for_each_target([&](std::int64_t) { test(engine_for(L::kNumber)); });
+  for_each_target([&](std::int64_t) { test(engine_of<L>()); });
 }
 
 }  // namespace nestline::test

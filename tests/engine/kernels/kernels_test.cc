@@ -105,7 +105,7 @@ std::uint32_t shortest_displacement(const Block& block, std::uint64_t bucket, st
 TEST(Kernels, BestTargetIsTheExpectedOne) {
   const char* const expected = std::getenv("NESTLINE_EXPECTED_TARGET");
   if (expected == nullptr) GTEST_SKIP() << "NESTLINE_EXPECTED_TARGET is not set";
-  EXPECT_STREQ(hwy::TargetName(engine_for(8).target), expected);
+  EXPECT_STREQ(hwy::TargetName(engine_of<FilterLayout<8>>().target), expected);
 }
 
 template <class Layout>
@@ -131,13 +131,12 @@ using FilterLayouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLay
 TYPED_TEST_SUITE(FilterKernelsTest, FilterLayouts);
 
 TYPED_TEST(KernelsTest, TableIsTheForcedTargets) {
-  for_each_target(
-      [](std::int64_t target) { EXPECT_EQ(engine_for(TypeParam::kNumber).target, target); });
+  for_each_target([](std::int64_t target) { EXPECT_EQ(engine_of<TypeParam>().target, target); });
 }
 
 TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const BlockKernels& kernels = engine.block;
     std::mt19937_64 random(1);
     for (const Block& block : sample_blocks<L>()) {
@@ -161,7 +160,7 @@ TYPED_TEST(KernelsTest, MatchAndFreeSlots) {
 // Bucket offsets, and the slots of some ranks.
 TYPED_TEST(KernelsTest, RanksOfResidents) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const BlockKernels& kernels = engine.block;
     for (const Block& block : sample_blocks<L>()) {
       EvictionOrder order;
@@ -193,7 +192,7 @@ TYPED_TEST(KernelsTest, RanksOfResidents) {
 
 TYPED_TEST(KernelsTest, CandidatesAndTheirOtherBlocks) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const BlockKernels& kernels = engine.block;
     std::mt19937_64 random(7);
     std::vector<Block> blocks = sample_blocks<L>();
@@ -293,7 +292,7 @@ std::uint32_t expected_steps(const Block& block, std::uint64_t bucket, std::uint
 
 TYPED_TEST(KernelsTest, PathsAreValidAndShortest) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const BlockKernels& kernels = engine.block;
     std::mt19937_64 random(2);
     int found = 0;
@@ -323,7 +322,7 @@ TYPED_TEST(KernelsTest, PathsAreValidAndShortest) {
 // Paths to free slots, in blocks with and without a mark, and what applying them does.
 TYPED_TEST(KernelsTest, AppliedPathsAreShortest) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const BlockKernels& kernels = engine.block;
     std::mt19937_64 random(6);
     int walked = 0;
@@ -370,7 +369,7 @@ TYPED_TEST(FilterKernelsTest, FullFiltersHaveTheSameBytesOnEveryTarget) {
   for_each_target([&](std::int64_t) {
     std::vector<Block> blocks(kGeometry.blocks());
     const BlocksView view = {blocks.data(), kGeometry, {}};
-    const FilterOperations& filter = engine_for(L::kNumber).filter.alone;
+    const FilterOperations& filter = engine_of<L>().operations.alone;
     std::mt19937_64 random(9);
     std::vector<std::uint64_t> hashes(3 * kGeometry.blocks() * L::kSlots);
     for (std::uint64_t& hash : hashes) hash = random();
@@ -389,7 +388,7 @@ TYPED_TEST(FilterKernelsTest, FullFiltersHaveTheSameBytesOnEveryTarget) {
 // 2^32 (located only), before and after growth.
 TYPED_TEST(LocateKernelsTest, LocateBatch) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     std::mt19937_64 random(3);
     const MixSecrets secrets = derive_secrets(77);
     std::vector<std::uint64_t> keys(kMaxLocated + 1);
@@ -433,7 +432,7 @@ TYPED_TEST(LocateKernelsTest, LocateBatch) {
 
 TEST(Kernels, BitsToBytesAndPositions) {
   for_each_target([](std::int64_t) {
-    const LookupOperations& kernels = engine_for(8).lookups;
+    const LookupOperations& kernels = engine_of<FilterLayout<8>>().lookups;
     std::mt19937_64 random(9);
     for (const std::size_t count : {0u, 1u, 5u, 63u, 64u, 65u, 128u, 191u, 1000u}) {
       for (const int density : {0, 1, 2, 5}) {  // of 6 bits
@@ -479,7 +478,7 @@ TEST(Kernels, BitsToBytesAndPositions) {
 
 TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     std::mt19937_64 random(4);
     const MixSecrets secrets = derive_secrets(78);
     const std::vector<Block> blocks = sample_blocks<L>();
@@ -503,8 +502,8 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
           for (const std::size_t shift : {0u, 1u}) {
             for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
               std::vector<std::uint64_t> bitmap((count + 63) / 64 + 1, 0xaaaaaaaaaaaaaaaau);
-              engine.filter_lookups.contains_batch(view, {keys.data() + shift, count, input},
-                                                   bitmap.data());
+              engine.lookups_alone.contains_batch(view, {keys.data() + shift, count, input},
+                                                  bitmap.data());
               EXPECT_EQ(bitmap.back(), 0xaaaaaaaaaaaaaaaau);
               for (std::size_t i = 0; i < bitmap.size() * 64 - 64; ++i) {
                 bool expected = false;
@@ -513,7 +512,7 @@ TYPED_TEST(FilterKernelsTest, ContainsBatchAndSingle) {
                   const std::uint64_t hash =
                       input == InputKind::hashes ? key : mix_integer(key, secrets);
                   expected = plain(hash);
-                  EXPECT_EQ(engine.filter_lookups.contains(view, hash), expected);
+                  EXPECT_EQ(engine.lookups_alone.contains(view, hash), expected);
                 }
                 ASSERT_EQ(bitmap[i / 64] >> i % 64 & 1, std::uint64_t{expected}) << i;
               }
@@ -532,7 +531,7 @@ Resident resident_of(std::uint32_t pair) {
 
 TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const BuildKernels& kernels = *engine.build;
     std::mt19937_64 random(5);
     // Whole vectors are read and written beyond the last key.
@@ -562,7 +561,7 @@ TYPED_TEST(FilterKernelsTest, CompleteAndAtMost) {
 
 TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const BuildKernels& kernels = *engine.build;
     for (const Block& block : sample_blocks<L>()) {
       UnpackedBlock unpacked;
@@ -600,7 +599,7 @@ TYPED_TEST(FilterKernelsTest, Split) {
     }
     return block;
   };
-  for_each_engine<L>([&](const Engine& engine) {
+  for_each_engine<L>([&](const auto& engine) {
     for (std::uint32_t growth = 0; growth < max_growth(L::kBits); ++growth) {
       const std::uint32_t next_bit = static_cast<std::uint32_t>(L::kBits) - 1 - growth;
       for (const std::size_t count : {std::size_t{0}, std::size_t{1}, sample.size(),

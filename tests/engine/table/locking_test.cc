@@ -59,7 +59,8 @@ class LockingTest : public testing::Test {
   std::mt19937_64 random_{L::kBits};
   std::array<Block, 2> blocks_{};
   const BlocksView view_ = {blocks_.data(), kGeometry, {}};
-  const FilterOperations& filter_ = engine_for(L::kBits).filter.many_writers;
+  const FilterOperations& filter_ =
+      filter_engine(L::kBits, Placement::anywhere).of_filters().operations.many_writers;
 };
 
 using Layouts = testing::Types<FilterLayout<8>, FilterLayout<9>, FilterLayout<10>, FilterLayout<12>,

@@ -59,9 +59,9 @@ class OperationsTest : public testing::Test {
   // On every target, each time on the same blocks.
   template <typename Test>
   void for_each_operations(Test&& test) {
-    for_each_engine<L>([&, beginning = blocks_](const Engine& engine) {
+    for_each_engine<L>([&, beginning = blocks_](const auto& engine) {
       kernels_ = &engine.block;
-      test(engine.filter.with<typename C::Locks>());
+      test(engine.operations.template with<typename C::Locks>());
       blocks_ = beginning;
     });
   }

@@ -1,0 +1,17 @@
+// The engines of expiring filters for processors without AVX2, made once for each target
+// (expiring_filters-inl.h).
+#define NESTLINE_OLDER
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "lib/engine/expiring_filters_older.cc"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "lib/engine/expiring_filters-inl.h"
+
+#if HWY_ONCE && NESTLINE_IS_COMPILED_HERE
+namespace nestline { inline namespace v0_3 {
+
+NESTLINE_OF_OLDER(ExpiringFilters);
+
+}}  // namespace nestline
+#endif
