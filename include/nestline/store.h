@@ -64,6 +64,10 @@ struct StoreOptions {
 struct NESTLINE_EXPORT StoreError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
+/// Somebody has the store open for writing already, in another process or in this one.
+struct NESTLINE_EXPORT StoreBusy : StoreError {
+  using StoreError::StoreError;
+};
 
 struct StoreStats {
   std::uint64_t records = 0;        ///< Keys.
@@ -110,7 +114,8 @@ class NESTLINE_EXPORT Store {
 
   /// Opens the store in `folder`, after a crash as well: there is everything up to some point in
   /// the order of changes, not before the last sync. Throws StoreError if the log is damaged before
-  /// it (repair_store), or if another store, in any process, has it open for writing.
+  /// it (repair_store), if another store, in any process, has it open for writing, or if the newest
+  /// file of the log has a second name (a hard link), unless read_only (docs/STORE.md, 5).
   [[nodiscard]] static Store open(const std::filesystem::path& folder,
                                   const StoreOptions& options = {});
   Store(Store&& other) noexcept;
@@ -191,11 +196,23 @@ class NESTLINE_EXPORT Store {
   /// meanwhile, in memory as large as StoreStats::index_bytes. The store does this
   /// by itself when it is closed, when a file of the log is full, and every 256 MiB of log.
   void checkpoint();
+  /// Makes `folder` a copy of the store as of one instant, while others read, write and compact.
+  /// Files of the log that are full are hard links, on another file system copies; the newest is a
+  /// copy. Each may be written afterwards without harm to the other. `folder` is missing, empty, or
+  /// an older copy, also one that was not finished: what is there already is kept. Throws
+  /// StoreError, and changes nothing, if it is anything else: another store, or a copy that was
+  /// opened for writing. When it throws later, `folder` is no store until a call for it has
+  /// returned; this store is as it was (docs/STORE.md, 9).
+  void copy_to(const std::filesystem::path& folder) const;
   /// For a store that is read_only: follows the log to its end; whether there was anything new.
   /// Else false. Meanwhile other threads may see some changes of a batch before the rest.
   bool refresh();
   [[nodiscard]] std::uint64_t size() const;  ///< How many keys there are. O(1).
   [[nodiscard]] StoreStats stats() const;
+  /// How many of the live bytes are pieces of deleted and replaced files (store_files.h) that no
+  /// file has: compact() drops them. Where there are some, this reads the log. Throws StoreError
+  /// where the list of a file's pieces is damaged.
+  [[nodiscard]] std::uint64_t unused_piece_bytes() const;
 
  private:
   friend struct internal::Manifests;
@@ -239,7 +256,7 @@ NESTLINE_EXPORT StoreReport verify_store(const std::filesystem::path& folder);
 /// Makes a damaged store one that opens: keeps every record that is whole, also behind a torn end,
 /// and lists what is lost. Damaged files are kept beside it with the ending .damaged
 /// (damaged_files). It needs room for the live bytes of these. Nobody may have the store open for
-/// writing: throws StoreError then, and as verify_store does; std::system_error when the disk
+/// writing: throws StoreError as Store::open and verify_store do; std::system_error when the disk
 /// refuses, also for want of room. Then, and when it is killed or the power goes, nothing is lost:
 /// repair again.
 NESTLINE_EXPORT StoreReport repair_store(const std::filesystem::path& folder);

@@ -46,7 +46,8 @@ NESTLINE_EXPORT std::uint64_t put_file(Store& store, std::string_view name,
 /// Passes the content to `sink` byte for byte, and checks each piece against its digest. False if
 /// there is no such file. Throws StoreError when a piece is missing or damaged.
 NESTLINE_EXPORT bool get_file(const Store& store, std::string_view name, const FileSink& sink);
-/// Removes the manifest, not the pieces, which other files may share. False if there is none.
+/// Removes the file. Its pieces, which other files may share, stay until Store::compact(), which
+/// drops those that no file has (docs/STORE.md, 3). False if there is no such file.
 NESTLINE_EXPORT bool erase_file(Store& store, std::string_view name);
 /// All files, in the order of their names.
 [[nodiscard]] NESTLINE_EXPORT std::vector<StoredFile> list_files(const Store& store);

@@ -111,6 +111,7 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
 
 void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
   try {
+    if (!drop_pieces(*segment)) return segment->damaged.store(true);
     copy_live(segment);
   } catch (const OutOfSlots&) {
     throw;
@@ -259,6 +260,12 @@ void Store::State::compact() {
   const std::lock_guard upkeep(upkeep_);
   free_leftovers();  // of a call that failed
   renew_worn_index();
+  const Keeping keeping{*this};
+  try {
+    for (const auto& segment : content().table.list()) (void)drop_pieces(*segment);
+  } catch (const std::exception&) {  // which comes again with the segment
+    syncs_.require_sound();
+  }
   std::exception_ptr damage;  // thrown when the other files have been compacted
   std::uint64_t last = 0;
   {

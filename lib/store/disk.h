@@ -26,7 +26,15 @@
 #include <system_error>
 #include <vector>
 
+#include "nestline/store.h"
+
 namespace nestline { inline namespace v0_3 {
+
+// A file that was to be written has another name (a hard link). `name`: its name here.
+struct LinkedFile : StoreError {
+  LinkedFile(const std::string& what, std::string_view file) : StoreError(what), name(file) {}
+  std::string name;
+};
 
 class DiskFile {
  public:
@@ -68,10 +76,16 @@ class Disk {
   [[nodiscard]] virtual std::vector<std::string> names() const = 0;  // in no particular order
 
   enum class Mode : std::uint8_t { read, write, create };  // create: it must not exist
+  // What is opened here to write is locked, until the last of its objects is gone or released: no
+  // other Disk opens it to write, by whatever name. Throws StoreError if another has done so, and
+  // for `write` LinkedFile if the file has several names.
   virtual std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) = 0;
   // Replaces a file that has the new name already.
   virtual void rename(std::string_view from, std::string_view to) = 0;
   virtual void remove(std::string_view name) = 0;
+  // Gives a file of another folder the same name here too (a hard link), in place of what has it
+  // here. False: that cannot be done, and nothing has changed.
+  virtual bool link_from(const Disk& /*other*/, std::string_view /*name*/) { return false; }
   virtual void sync_folder() = 0;  // D2
 
   [[nodiscard]] bool has(std::string_view name) const {

@@ -108,25 +108,21 @@ std::shared_ptr<Segment> Log::make_file(const std::string& name, std::uint64_t n
     throw OutOfSlots();
   }
   const std::string list = encode_segment_list(listed({}));
-  const Record first = {RecordKind::segments, next_sequence_, 0, {}, list};
-  const std::uint64_t begin = kSegmentHeaderBytes + bytes_of(first);
-  std::vector<std::byte> start(kSegmentHeaderBytes + kRecordHeaderBytes);
+  std::vector<std::byte> start = encode_frame(RecordKind::segments, next_sequence_, list,
+                                              {store_id_, number, kSegmentHeaderBytes});
+  const std::uint64_t begin = kSegmentHeaderBytes + start.size();
   const std::uint64_t limit =
       std::max(least, std::min(kMinLists * begin, table_.format().most_bytes()));
   const SegmentHeader header = {store_id_, number, limit, next_sequence_};
+  start.insert(start.begin(), kSegmentHeaderBytes, std::byte{0});
   encode_segment_header(std::span(start).first<kSegmentHeaderBytes>(), header);
-  encode_record_header(std::span(start).subspan<kSegmentHeaderBytes, kRecordHeaderBytes>(), first,
-                       value_digest(list, store_id_), {store_id_, number, kSegmentHeaderBytes});
-  const auto value = std::as_bytes(std::span(list));
-  start.insert(start.end(), value.begin(), value.end());
-  start.resize(begin);
 
   auto segment = std::make_shared<Segment>(header, disk_.open(name, Disk::Mode::create),
                                            std::max(limit, begin + bytes + kEndBytes));
   segment->is_spare = table_.free_slots() <= kSpareFiles;
   segment->file->write(0, start);
   segment->set_end(begin);
-  SegmentCounts::add(segment->counts.frame, bytes_of(first));
+  SegmentCounts::add(segment->counts.frame, begin - kSegmentHeaderBytes);
   return segment;
 }
 
@@ -235,9 +231,7 @@ void Log::rewrite_range(Segment& segment, std::uint64_t from, std::uint64_t sequ
   }
   if (sequence != 0) {
     const std::uint64_t end = segment.end();
-    std::array<std::byte, kSealBytes> seal;
-    encode_record_header(seal, {RecordKind::seal, sequence, 0, {}, {}}, value_digest({}, store_id_),
-                         segment.place(end));
+    const auto seal = encode_frame(RecordKind::seal, sequence, {}, segment.place(end));
     file->truncate(end);
     file->write(end, seal);
     SegmentCounts::add(segment.counts.frame, seal.size());

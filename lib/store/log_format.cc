@@ -52,6 +52,16 @@ void encode_record_header(std::span<std::byte, kRecordHeaderBytes> to, const Rec
   put<std::uint64_t>(to, 0, checksum(to.data() + 8, value_digest, place));
 }
 
+std::vector<std::byte> encode_frame(RecordKind kind, std::uint64_t sequence, std::string_view value,
+                                    const RecordPlace& place) {
+  const Record record = {kind, sequence, 0, {}, value};
+  std::vector<std::byte> bytes(bytes_of(record));
+  const std::span<std::byte, kRecordHeaderBytes> header(bytes.data(), kRecordHeaderBytes);
+  encode_record_header(header, record, value_digest(value, place.store_id), place);
+  std::ranges::copy(bytes_of(value), bytes.begin() + kRecordHeaderBytes);
+  return bytes;
+}
+
 bool has_checksum(const std::byte* from, std::uint64_t value_digest,
                   const RecordPlace& place) noexcept {
   return load_number<std::uint64_t>(from) == checksum(from + 8, value_digest, place);

@@ -89,6 +89,10 @@ std::uint64_t value_digest(std::string_view value, std::uint64_t store_id) noexc
 void encode_record_header(std::span<std::byte, kRecordHeaderBytes> to, const Record& record,
                           std::uint64_t value_digest, const RecordPlace& place) noexcept;
 
+// The bytes of a record without a key that is going to lie at `place`.
+std::vector<std::byte> encode_frame(RecordKind kind, std::uint64_t sequence, std::string_view value,
+                                    const RecordPlace& place);
+
 // The header as it stands there, believed or not.
 struct RecordHeader {
   std::uint64_t checksum = 0;
@@ -171,6 +175,9 @@ std::optional<SegmentHeader> decode_segment_header(std::span<const std::byte> se
 // What is being written has this behind its name until it is whole and on disk.
 inline constexpr std::string_view kNewEnding = ".new";
 inline constexpr std::string_view kNewEndName = "end.new";  // the end of a log, written anew
+// Of a folder that is a copy of a store, and has not been written since; while it is being made.
+inline constexpr std::string_view kCopyName = "copy.nest";
+inline constexpr std::string_view kCopyNewName = "copy.nest.new";
 // What repair has put away: this, or this and a number, is behind its name.
 inline constexpr std::string_view kDamagedEnding = ".damaged";
 // "00000001.log", and back; more digits when they are needed.

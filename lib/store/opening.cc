@@ -69,7 +69,7 @@ bool is_unfinished(std::string_view name) {
 
 void require_empty(const Disk& disk) {
   for (const std::string& name : disk.names()) {
-    if (name != "lock" && !is_unfinished(name) && !is_put_away(name)) {
+    if (name != "lock" && name != kCopyName && !is_unfinished(name) && !is_put_away(name)) {
       throw StoreError(folder_name(disk) +
                        ": there is no store in this folder, and it is not empty");
     }
@@ -95,6 +95,7 @@ void drop_unfinished(Disk& disk) {
 }
 
 void refuse_other_folder(const Disk& disk) {
+  refuse_unfinished_copy(disk);
   if (!disk.has(kCheckpointName) && segment_numbers(disk.names()).empty()) require_empty(disk);
 }
 
@@ -104,8 +105,14 @@ void throw_no_store(const Disk& disk) {
 
 std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice) {
   std::unique_ptr<Disk::Lock> lock = disk.lock();
-  if (lock != nullptr) return lock;
-  throw StoreError(folder_name(disk) + ": " + holder_of(disk) + std::string(advice));
+  if (lock == nullptr) {
+    throw StoreBusy(folder_name(disk) + ": " + holder_of(disk) + std::string(advice));
+  }
+  // Before anything is read or changed: whether the file that grows may be written.
+  if (const auto numbers = segment_numbers(disk.names()); !numbers.empty()) {
+    (void)disk.open(segment_name(numbers.back()), Disk::Mode::write);
+  }
+  return lock;
 }
 
 Store::State::State(std::unique_ptr<Disk> disk, const StoreOptions& options, const OpenOn& how)
@@ -124,15 +131,20 @@ Store::State::State(std::unique_ptr<Disk> disk, const StoreOptions& options, con
 void Store::State::open_for_writing() {
   refuse_other_folder(*disk_);  // and leave no lock there
   lock_ = take_lock(*disk_, ", or open the store read_only");
+  disk_->remove_if_there(kCopyName);  // it is a store of its own from now on
   // A killed process may have changed it unsynced: names here, the newest file's end below.
   if (!store_faults::trust_names_at_opening) syncs_.sync_folder(*disk_);
   drop_unfinished(*disk_);
-  try {
-    begin_to_write(Renewal::anew);
-  } catch (const std::system_error& error) {
-    // Some file systems find out last, when a file is to be synced, or to get its name.
-    if (!is_no_room(error) || syncs_.is_broken()) throw;
-    begin_to_write(Renewal::in_place);
+  for (Renewal renewal = Renewal::anew;;) {
+    try {
+      return begin_to_write(renewal);
+    } catch (const LinkedFile& file) {
+      make_own(*disk_, file.name);
+    } catch (const std::system_error& error) {
+      // Some file systems find out last, when a file is to be synced, or to get its name.
+      if (!is_no_room(error) || syncs_.is_broken() || renewal == Renewal::in_place) throw;
+      renewal = Renewal::in_place;
+    }
   }
 }
 
@@ -207,6 +219,7 @@ void Store::State::rewrite_tail(const Segment& newest, std::uint64_t proven) {
 // A writer may change files between two looks, which then contradict each other like damage. Real
 // damage is still the same when all is looked at again, and without the checkpoint.
 void Store::State::open_for_reading() {
+  refuse_unfinished_copy(*disk_);
   constexpr int kMaxTries = 100;
   Recovered found;
   std::string damage;

@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -70,8 +71,10 @@ Recovered follow(Disk& disk, const StoreOptions& options, const Lookup& lookup, 
 
 // Removes what an earlier holder of the lock was writing. The caller has the lock.
 void drop_unfinished(Disk& disk);
-bool is_put_away(std::string_view name);     // of a file that repair has put away
-void refuse_other_folder(const Disk& disk);  // throws StoreError if it has only others' files
+bool is_put_away(std::string_view name);        // of a file that repair has put away
+void refuse_other_folder(const Disk& disk);     // throws StoreError if it has only others' files
+void refuse_unfinished_copy(const Disk& disk);  // throws StoreError
+void make_own(Disk& disk, const std::string& name);  // of a LinkedFile: a copy takes its place
 [[noreturn]] void throw_no_store(const Disk& disk);  // nothing says that there was one
 // Throws StoreError, with the process if it is known and `advice`, when another has it.
 std::unique_ptr<Disk::Lock> take_lock(Disk& disk, std::string_view advice);

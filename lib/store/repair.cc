@@ -208,8 +208,15 @@ class Repair {
 
 StoreReport repair_on(Disk& disk) {
   refuse_other_folder(disk);
+  if (segment_numbers(disk.names()).empty()) {
+    if (!disk.has(kCheckpointName)) throw_no_store(disk);
+    throw StoreError(disk.path_of(kCheckpointName).string() +
+                     ": there is no file of the log beside it, so there is nothing to repair from; "
+                     "put the log back, or remove this file to begin with an empty store");
+  }
   const std::unique_ptr<Disk::Lock> lock = take_lock(disk, "; then repair it");
   // As in opening: what a process that was killed has changed may look whole and not be on disk.
+  disk.remove_if_there(kCopyName);  // as opening does
   disk.sync_folder();
   drop_unfinished(disk);
   if (const auto numbers = segment_numbers(disk.names()); !numbers.empty()) {

@@ -93,7 +93,7 @@ class Segment {
   std::uint32_t slot = 0;            // in addresses; set once
   bool is_spare = false;             // made from a slot in reserve: changes must not fill it
   std::atomic<bool> sealed{false};   // ends with a seal
-  std::atomic<bool> damaged{false};  // compaction met a bad record: not by itself again
+  std::atomic<bool> damaged{false};  // or has pieces in use: not compacted by itself again
 
  private:
   const std::byte* const bytes_;

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -23,6 +24,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unordered_set>
 #include <vector>
 
 #include "lib/store/cold_reads.h"
@@ -45,6 +47,7 @@ struct Store::State {
   // As Store::open, with segments down to 1 KiB.
   static Store open(std::unique_ptr<Disk> disk, const StoreOptions& options,
                     const OpenOn& how = {});
+  static void copy_on(const Store& store, Disk& to) { store.state_->copy(to); }
   static void keep_up_on(Store& store) { store.state_->keep_up(); }  // one round, without threads
 
   // Reading (reading.cc). `with` is called inside a ReadSection.
@@ -55,6 +58,7 @@ struct Store::State {
   void visit(Space space, const Visit& with) const;
   [[nodiscard]] std::uint64_t size() const;
   [[nodiscard]] StoreStats stats() const;
+  std::uint64_t unused_piece_bytes();
   // put (Purpose::replace), insert_unique (value) and erase; whether anything has changed.
   bool change(Space space, Purpose purpose, std::string_view key, std::string_view value = {});
   // The changes of a batch, which need neither hash nor digest.
@@ -64,8 +68,11 @@ struct Store::State {
   void compact();
   void checkpoint();
   bool refresh();
+  void copy(Disk& to);  // as copy_to (copying.cc)
+  [[nodiscard]] std::filesystem::path folder() const { return disk_->path_of({}).parent_path(); }
 
  private:
+  friend internal::Manifests;
   void open_for_writing();
   // Where the end of the log goes that nothing proves to be on disk (Log::rewrite_tail).
   enum class Renewal : std::uint8_t { anew, in_place };
@@ -97,6 +104,16 @@ struct Store::State {
   // Copies a live record, or a tombstone of a missing key; whether it did. With writer_ held.
   bool copy_record(const Segment& segment, std::uint64_t offset, const Record& record);
   [[nodiscard]] std::shared_ptr<Segment> worst_segment() const;  // null if none is worth it
+  // Pieces that no file has (pieces.cc), with upkeep_ held: erases those that dead manifests in the
+  // segment name; false: some are pinned. Keeping ends what keep_pieces() found out.
+  bool drop_pieces(const Segment& segment);
+  using WithPiece = std::function<void(std::string_view digest, std::uint64_t bytes)>;
+  void find_unused(const Segment& segment, const WithPiece& with);
+  void keep_pieces();
+  struct Keeping {
+    State& state;
+    ~Keeping();
+  };
   // Replaces the index by one with sharp tags, if it is worn. With upkeep_ held.
   void renew_worn_index();
   void renew_index();
@@ -154,6 +171,13 @@ struct Store::State {
   std::uint64_t saved_bytes_ = 0;   // appended_ at that time
   std::uint64_t saved_newest_ = 0;  // newest_ at that time
   std::uint64_t refused_keys_ = 0;  // with so many keys, no new index could be made
+  struct KeptPieces {
+    std::optional<std::vector<std::uint64_t>> of_files;  // sorted
+    std::unordered_set<std::uint64_t> pinned;
+  };
+  std::mutex pinning_;  // of the next two; taken after writer_
+  std::vector<std::weak_ptr<std::vector<std::uint64_t>>> pins_;
+  std::optional<KeptPieces> kept_;
   std::mutex waking_;
   std::condition_variable woken_;
   bool awake_ = false;

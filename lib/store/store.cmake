@@ -5,12 +5,15 @@ set(store_sources
     store/checkpoint.cc
     store/cold_reads.cc
     store/compaction.cc
+    store/copying.cc
     store/digest.cc
     store/index.cc
     store/log.cc
     store/log_batch.cc
     store/log_format.cc
+    store/manifests.cc
     store/opening.cc
+    store/pieces.cc
     store/reading.cc
     store/recovery.cc
     store/repair.cc

@@ -10,8 +10,16 @@
 // bound the number of files. The first that are mapped, a quarter of the limit in the whole
 // process, keep theirs, for reading ahead; others are opened by name. It may be gone then, or
 // another's; the map keeps the file's identity from being given again, so a comparison shows it.
+//
+// A file that is written is locked itself too: the lock of the folder does not cover other names of
+// it (hard links), and somebody may remove the file `lock`. By flock(), as the folder: it belongs
+// to the open file. A lock of fcntl() would end when any descriptor of the file is closed, and
+// reading ahead closes some. Maps and children keep an open file that is closed here, so the lock
+// is ended by a call.
+#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -30,6 +38,7 @@
 #include <vector>
 
 #include "lib/store/system_calls.h"
+#include "nestline/store.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
@@ -41,18 +50,37 @@ constexpr std::uint64_t kLargePiece = std::uint64_t{256} << 10;
 
 using HugeBytes = std::shared_ptr<std::atomic<std::uint64_t>>;  // by huge pages, of a disk
 
+struct stat look_at(const fs::path& path, const OpenFile& file) {
+  struct stat facts {};
+  if (::fstat(file.number(), &facts) != 0) refuse(path);
+  return facts;
+}
+
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+void unlock(const OpenFile& file) { (void)::flock(file.number(), LOCK_UN); }
+
+// False: another open file has the lock.
+bool try_lock(const fs::path& path, const OpenFile& file) {
+  if (uninterrupted([&] { return ::flock(file.number(), LOCK_EX | LOCK_NB); }) == 0) return true;
+  if (errno != EWOULDBLOCK) refuse(path);
+  return false;
+}
+
 class SystemFile final : public DiskFile {
  public:
-  SystemFile(fs::path path, int flags, HugeBytes huge)
+  SystemFile(fs::path path, std::shared_ptr<const OpenFile> file, bool writable, HugeBytes huge)
       : path_(std::move(path)),
-        file_(std::make_shared<const OpenFile>(path_, flags)),
-        writable_((flags & O_ACCMODE) != O_RDONLY),
+        file_(std::move(file)),
+        writable_(writable),
         huge_(std::move(huge)) {}
   ~SystemFile() override { huge_->fetch_sub(own_huge_); }
 
   [[nodiscard]] std::uint64_t size() const override {
     const Held held = hold();
-    return held.file == nullptr ? held.bytes : size_of(look_at(*held.file));
+    return held.file == nullptr ? held.bytes : size_of(look_at(path_, *held.file));
   }
 
   std::size_t read(std::uint64_t offset, std::span<std::byte> to) const override {
@@ -145,6 +173,7 @@ class SystemFile final : public DiskFile {
 
   void release(std::uint64_t bytes) override {
     window_.reset();
+    if (writable_ && file_ != nullptr) unlock(*file_);
     if (view_.get() == nullptr || share_ != nullptr) return;
     std::shared_ptr<const OpenFile> last;  // closed when the mutex is free
     const std::lock_guard lock(mutex_);
@@ -158,12 +187,10 @@ class SystemFile final : public DiskFile {
     if (bytes == 0) return nullptr;
     view_ = map_file(file_->number(), 0, bytes, PROT_READ);
     if (view_.get() == nullptr) refuse(path_);
-    const struct stat facts = look_at(*file_);
-    device_ = facts.st_dev;
-    inode_ = facts.st_ino;
+    facts_ = look_at(path_, *file_);
     share_ = take_share(kKeptPart);
     if (share_ != nullptr) kept_ = file_->number();
-    const std::uint64_t now = size_of(facts);
+    const std::uint64_t now = size_of(facts_);
     if (writable_) {
       room_ = now;
       most_ = bytes;
@@ -210,8 +237,7 @@ class SystemFile final : public DiskFile {
       borrowed->share = take_share(kBorrowedPart);
       if (borrowed->share == nullptr) return nullptr;
       const OpenFile& file = borrowed->file.emplace(path_, O_RDONLY);
-      const struct stat facts = look_at(file);
-      is_gone = facts.st_dev != device_ || facts.st_ino != inode_;
+      is_gone = !is_same(look_at(path_, file), facts_);
       if (is_gone) return nullptr;
       return {borrowed, &file};
     } catch (const std::system_error& error) {
@@ -221,11 +247,6 @@ class SystemFile final : public DiskFile {
     return nullptr;
   }
 
-  [[nodiscard]] struct stat look_at(const OpenFile& file) const {
-    struct stat facts {};
-    if (::fstat(file.number(), &facts) != 0) refuse(path_);
-    return facts;
-  }
   [[nodiscard]] std::uint64_t size_of(const struct stat& facts) const {
     if (!S_ISREG(facts.st_mode)) refuse(path_, S_ISDIR(facts.st_mode) ? EISDIR : EINVAL);
     return static_cast<std::uint64_t>(facts.st_size);
@@ -288,9 +309,8 @@ class SystemFile final : public DiskFile {
   std::shared_ptr<const OpenFile> file_;
   std::uint64_t released_bytes_ = 0;
   std::shared_ptr<const void> share_;
-  int kept_ = -1;  // the number of file_, if that stays open
-  ::dev_t device_ = 0;
-  ::ino_t inode_ = 0;
+  int kept_ = -1;         // the number of file_, if that stays open
+  struct stat facts_ {};  // of the mapped file
   const bool writable_;
   const HugeBytes huge_;
   std::uint64_t own_huge_ = 0;
@@ -316,10 +336,11 @@ class SystemDisk final : public Disk {
   }
 
   std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) override {
-    const int flags = mode == Mode::read    ? O_RDONLY
-                      : mode == Mode::write ? O_RDWR
-                                            : O_RDWR | O_CREAT | O_EXCL;
-    return std::make_unique<SystemFile>(path_of(name), flags, huge_);
+    const fs::path path = path_of(name);
+    const bool writes = mode != Mode::read;
+    auto file = writes ? open_to_write(path, mode == Mode::create)
+                       : std::make_shared<const OpenFile>(path, O_RDONLY);
+    return std::make_unique<SystemFile>(path, std::move(file), writes, huge_);
   }
 
   void rename(std::string_view from, std::string_view to) override {
@@ -328,6 +349,17 @@ class SystemDisk final : public Disk {
 
   void remove(std::string_view name) override {
     if (::unlink(path_of(name).c_str()) != 0) refuse(path_of(name));
+  }
+
+  bool link_from(const Disk& other, std::string_view name) override {
+    const std::string made = std::string(name) + std::string(kNewEnding);
+    if (::linkat(AT_FDCWD, other.path_of(name).c_str(), AT_FDCWD, path_of(made).c_str(),
+                 AT_SYMLINK_FOLLOW) != 0) {
+      return false;
+    }
+    rename(made, name);
+    try_to_remove(made);  // renaming does nothing where both are one file already
+    return true;
   }
 
   void sync_folder() override {
@@ -341,11 +373,8 @@ class SystemDisk final : public Disk {
 
   std::unique_ptr<Lock> lock() override {
     auto lock = std::make_unique<FileLock>(path_of("lock"));
+    if (!try_lock(path_of("lock"), lock->file)) return nullptr;
     const int file = lock->file.number();
-    if (uninterrupted([&] { return ::flock(file, LOCK_EX | LOCK_NB); }) != 0) {
-      if (errno != EWOULDBLOCK) refuse(path_of("lock"));
-      return nullptr;
-    }
     // For the process that is refused: the number of this process. The lock does not need it.
     const std::string process = this_holder() + '\n';
     if (process.size() > longest_file()) return lock;
@@ -369,9 +398,44 @@ class SystemDisk final : public Disk {
     OpenFile file;
   };
 
+  // With the lock of the file. What this disk has open of it to write shares one open file.
+  std::shared_ptr<const OpenFile> open_to_write(const fs::path& path, bool create) {
+    std::shared_ptr<const OpenFile> file(
+        new OpenFile(path, create ? O_RDWR | O_CREAT | O_EXCL : O_RDWR), [](const OpenFile* last) {
+          unlock(*last);
+          delete last;
+        });
+    const struct stat facts = look_at(path, *file);
+    if (!create && facts.st_nlink > 1) {
+      throw LinkedFile(path.string() +
+                           ": the file has another name (a hard link), and what is written here "
+                           "would be there too; while nobody writes, put a copy in its place (cp "
+                           "FILE copy; mv copy FILE), or open the store read_only",
+                       path.filename().string());
+    }
+    const std::lock_guard lock(writing_);
+    std::erase_if(written_, [](const auto& weak) { return weak.expired(); });
+    const auto same = std::ranges::find_if(written_, [&](const auto& weak) {
+      const auto other = weak.lock();
+      return other != nullptr && is_same(look_at(path, *other), facts);
+    });
+    if (same == written_.end()) {
+      written_.push_back(file);
+    } else if (auto other = same->lock()) {
+      file = std::move(other);
+    }
+    if (try_lock(path, *file)) return file;
+    throw StoreBusy(path.string() +
+                    ": a process has the file open for writing, by another name (a hard link) or "
+                    "though the file lock was removed; wait for it or end it, or open the store "
+                    "read_only");
+  }
+
   fs::path folder_;
   std::mutex mutex_;  // of the next
   std::optional<OpenFile> open_folder_;
+  std::mutex writing_;  // of the next
+  std::vector<std::weak_ptr<const OpenFile>> written_;
   const HugeBytes huge_ = std::make_shared<std::atomic<std::uint64_t>>(0);
 };
 

@@ -77,6 +77,7 @@ bool Store::State::is_checkpoint_due() const {
 void Store::State::keep_up() {
   const std::lock_guard upkeep(upkeep_);
   renew_worn_index();
+  const Keeping keeping{*this};
   try {
     compact_worst();
   } catch (const std::exception& error) {

@@ -42,7 +42,7 @@ golden::Records content(SimulatedMachine& machine) {
 
 TEST(GoldenStore, IsRead) {
   golden::Records records = records_of_first();
-  for (const char* const name : {"first", "second", "third"}) {
+  for (const char* const name : {"first", "second", "third", "fourth"}) {
     SCOPED_TRACE(name);
     const auto machine = machine_with(name);
     EXPECT_EQ(verify_on(*machine->disk()).problems.size(), 0U);
@@ -58,7 +58,7 @@ TEST(GoldenStore, GoesOnByteForByte) {
   golden::Records records = records_of_first();
   golden::change(*machine, records, [](auto twin) { golden::go_on(twin); });
 
-  const golden::Files expected = golden::read(NESTLINE_TEST_DATA, "third");
+  const golden::Files expected = golden::read(NESTLINE_TEST_DATA, "fourth");
   const golden::Files found = machine->files();
   for (const auto& [name, bytes] : expected) {
     ASSERT_TRUE(found.contains(name)) << name;

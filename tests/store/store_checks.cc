@@ -1,11 +1,14 @@
 // See store_checks.h.
 #include "tests/store/store_checks.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
 
 namespace nestline::test {
+
+namespace fs = std::filesystem;
 namespace {
 
 std::string shown(std::string_view text) {
@@ -13,6 +16,15 @@ std::string shown(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<fs::path> logs_of(const fs::path& folder) {
+  std::vector<fs::path> logs;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".log") logs.push_back(entry.path());
+  }
+  std::ranges::sort(logs);
+  return logs;
+}
 
 std::string key_of(std::size_t number) {
   if (number == 0) return "";

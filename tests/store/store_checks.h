@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -28,6 +29,19 @@ inline StoreOptions options_of(std::uint64_t segment_bytes, Sync sync = Sync::in
           .compact_above = 0};
 }
 
+// What `run` throws, which must be a StoreError.
+template <typename Run>
+std::string refusal_of(Run&& run) {
+  try {
+    run();
+  } catch (const StoreError& error) {
+    return error.what();
+  }
+  return "(nothing was thrown)";
+}
+
+// Files of the log in a folder, the oldest first.
+std::vector<std::filesystem::path> logs_of(const std::filesystem::path& folder);
 std::string key_of(std::size_t number);  // a key of 0 to about 300 bytes, another for each number
 Content content_of(const Store& store);  // by for_each, which must give each key once
 

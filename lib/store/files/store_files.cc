@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <memory>
 #include <new>
@@ -20,8 +19,6 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/engine/place/little_endian.h"
-#include "lib/store/files/manifest.h"
 #include "lib/store/manifests.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -29,24 +26,6 @@ namespace nestline { inline namespace v0_3 {
 using internal::Manifests;
 
 namespace {
-
-constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kHead = 24;
-constexpr std::size_t kDigest = sizeof(PieceDigest);
-constexpr std::size_t kEntry = kDigest + 4;
-constexpr std::uint64_t kMaxPieces = (std::numeric_limits<std::uint32_t>::max() - kHead) / kEntry;
-
-std::size_t place_of(std::uint64_t i) { return kHead + static_cast<std::size_t>(i) * kEntry; }
-
-std::string hexadecimal(const PieceDigest& digest) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const char byte : digest) {
-    text += kDigits[static_cast<unsigned char>(byte) >> 4];
-    text += kDigits[static_cast<unsigned char>(byte) & 15];
-  }
-  return text;
-}
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;  // at a time, or a piece if that is more
 
@@ -125,20 +104,18 @@ class Cutter {
 // Reads pieces from `first` on into `bytes`, and returns the position after the last of them.
 std::uint64_t read_pieces(const Store& store, const Manifest& manifest, std::uint64_t first,
                           std::string& bytes) {
-  std::vector<PieceDigest> digests;
+  std::vector<std::string_view> keys;
   std::vector<std::size_t> ends = {0};
-  for (std::uint64_t i = first; i < manifest.pieces() && digests.size() < kBatchPieces; ++i) {
+  for (std::uint64_t i = first; i < manifest.pieces() && keys.size() < kBatchPieces; ++i) {
     const std::size_t end = ends.back() + manifest.length(i);
     if (i > first && end > kBatchBytes) break;
-    digests.push_back(manifest.digest(i));
+    keys.push_back(manifest.digest(i));
     ends.push_back(end);
   }
   bytes.resize(ends.back());
   const auto piece = [&](std::size_t i) {
     return std::span(bytes).subspan(ends[i], ends[i + 1] - ends[i]);
   };
-  std::vector<std::string_view> keys;
-  for (const PieceDigest& digest : digests) keys.push_back(text_of(digest));
   std::vector<bool> is_found(keys.size());
   std::vector<bool> has_length(keys.size());
   store.get(std::span<const std::string_view>(keys), [&](std::size_t i, std::string_view value) {
@@ -148,7 +125,7 @@ std::uint64_t read_pieces(const Store& store, const Manifest& manifest, std::uin
   });
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (!is_found[i]) manifest.fail(first + i, "is missing");
-    if (!has_length[i] || sha256({piece(i).data(), piece(i).size()}) != digests[i]) {
+    if (!has_length[i] || text_of(sha256({piece(i).data(), piece(i).size()})) != keys[i]) {
       manifest.fail(first + i, "has another content");
     }
   }
@@ -156,66 +133,6 @@ std::uint64_t read_pieces(const Store& store, const Manifest& manifest, std::uin
 }
 
 }  // namespace
-
-ManifestWriter::ManifestWriter() : bytes_(kHead, '\0') {}
-
-void ManifestWriter::add(const PieceDigest& digest, std::size_t length) {
-  if (pieces_ == kMaxPieces) {
-    throw std::invalid_argument("the file has more than " + std::to_string(kMaxPieces) +
-                                " pieces, which its manifest cannot name; cut it into larger ones");
-  }
-  const std::size_t at = bytes_.size();
-  bytes_.append(digest.data(), kDigest).append(4, '\0');
-  put(writable(), at + kDigest, static_cast<std::uint32_t>(length));
-  total_ += length;
-  ++pieces_;
-}
-
-std::string_view ManifestWriter::finish() {
-  put(writable(), 0, kVersion);
-  put(writable(), 8, total_);
-  put(writable(), 16, pieces_);
-  return bytes_;
-}
-
-Manifest::Manifest(std::string_view name, std::string_view bytes)
-    : name_(name), bytes_(std::as_bytes(std::span(bytes))) {
-  require(bytes_.size() >= kHead);
-  if (get<std::uint32_t>(bytes_, 0) > kVersion) {
-    throw StoreError("the file '" + name_ +
-                     "' was stored by a later version of nestline; read it with that version");
-  }
-  require(get<std::uint32_t>(bytes_, 0) == kVersion && get<std::uint32_t>(bytes_, 4) == 0);
-  const std::size_t entries = bytes_.size() - kHead;
-  require(entries % kEntry == 0 && pieces() == entries / kEntry);
-  std::uint64_t sum = 0;
-  for (std::uint64_t i = 0; i < pieces(); ++i) sum += length(i);
-  require(sum == total());
-}
-
-std::uint64_t Manifest::total() const { return get<std::uint64_t>(bytes_, 8); }
-std::uint64_t Manifest::pieces() const { return get<std::uint64_t>(bytes_, 16); }
-
-std::size_t Manifest::length(std::uint64_t i) const {
-  return get<std::uint32_t>(bytes_, place_of(i) + kDigest);
-}
-
-PieceDigest Manifest::digest(std::uint64_t i) const {
-  PieceDigest digest;
-  std::memcpy(digest.data(), bytes_.data() + place_of(i), kDigest);
-  return digest;
-}
-
-void Manifest::fail(std::uint64_t i, const std::string& what) const {
-  throw StoreError("the file '" + name_ + "': piece " + std::to_string(i + 1) + " of " +
-                   std::to_string(pieces()) + ", whose SHA-256 digest is " +
-                   hexadecimal(digest(i)) + ", " + what + "; store the file again");
-}
-
-void Manifest::require(bool good) const {
-  if (good) return;
-  throw StoreError("the file '" + name_ + "': its manifest is damaged; store the file again");
-}
 
 std::uint64_t put_file(Store& store, std::string_view name, const FileSource& source,
                        const FilePieces& pieces) {
@@ -225,9 +142,11 @@ std::uint64_t put_file(Store& store, std::string_view name, const FileSource& so
   }
   Cutter cutter(source, pieces);
   ManifestWriter manifest;
+  Manifests::Pins pins;
   for (std::string_view piece = cutter.next(); !piece.empty(); piece = cutter.next()) {
     const PieceDigest key = sha256(piece);
     manifest.add(key, piece.size());
+    Manifests::pin(store, pins, text_of(key));
     if (store.insert_unique(text_of(key), piece)) continue;
     bool equal = false;
     store.get(text_of(key), [&](std::string_view value) { equal = value == piece; });
@@ -240,6 +159,14 @@ std::uint64_t put_file(Store& store, std::string_view name, const FileSource& so
 bool get_file(const Store& store, std::string_view name, const FileSink& sink) {
   std::string bytes;
   if (!Manifests::get(store, name, bytes)) return false;
+  Manifests::Pins pins;
+  for (std::string pinned; pinned != bytes; bytes.swap(pinned)) {
+    // The file may have been deleted before its pieces were pinned.
+    const Manifest manifest(name, bytes);
+    for (std::uint64_t i = 0; i < manifest.pieces(); ++i)
+      Manifests::pin(store, pins, manifest.digest(i));
+    if (!Manifests::get(store, name, pinned)) return false;
+  }
   const Manifest manifest(name, bytes);
   std::string content;
   for (std::uint64_t at = 0; at < manifest.pieces();) {
