@@ -4,8 +4,14 @@ export type Key = number | bigint | string | Uint8Array;
 /** The keys of a batch, all of one kind. */
 export type Keys = Float64Array | BigUint64Array | BigInt64Array | Uint32Array | Int32Array | readonly Key[];
 
-/** Starts the library, once. Everything else needs that it has ended. */
-export function init(): Promise<void>;
+/** The keys' answers and files: on memory that nobody else shares, where TypeScript can say that. */
+type Bytes = ReturnType<Uint8ArrayConstructor["from"]>;
+
+/**
+ * Starts the library, once. Everything else needs that it has ended. `module` is the compiled program, for servers
+ * that refuse to compile one: `nestline-wasm FILE` writes it. After an error it can be called again.
+ */
+export function init(module?: unknown): Promise<void>;
 
 /** How an insert ended. */
 export const Outcome: {
@@ -19,17 +25,25 @@ export const Outcome: {
 };
 export type Outcome = 1 | 2 | 3 | 4;
 
+/** For `using`, where TypeScript's lib has Symbol.dispose, another name of free(). */
+type Disposes = SymbolConstructor extends { readonly dispose: infer Name extends symbol }
+  ? { [Key in Name]: () => void }
+  : {};
+
+interface AnyFilter extends Disposes {}
 declare class AnyFilter {
   /** False: the key is certainly not there. True: it is, or it looks the same as one. */
   mayContain(key: Key): boolean;
   /** 1 or 0 for each key. */
-  mayContainBatch(keys: Keys): Uint8Array;
-  /** Removes all keys. */
+  mayContainBatch(keys: Keys): Bytes;
+  /** Removes all keys. A filter that turns over refuses this as it refuses other changes. */
   clear(): void;
   /** The bytes of the filter's file, as every interface of nestline reads and writes it. */
-  save(): Uint8Array;
+  save(): Bytes;
   /** Gives the memory back. Every later call throws, but another free(). */
   free(): void;
+  /** Throws: save() gives the bytes. */
+  toJSON(): never;
   /** Keys in the filter, each copy counted. */
   readonly size: number;
   /** Keys that it promises to hold. */
@@ -63,16 +77,16 @@ export class Filter extends AnyFilter {
   static load(file: ArrayBuffer | ArrayBufferView): Filter;
   /** Stores a copy of the key. */
   insert(key: Key): Outcome;
-  insertBatch(keys: Keys): Uint8Array;
+  insertBatch(keys: Keys): Bytes;
   /** Stores the key unless it may be there already. */
   insertUnique(key: Key): Outcome;
-  insertUniqueBatch(keys: Keys): Uint8Array;
+  insertUniqueBatch(keys: Keys): Bytes;
   /** Removes a copy of a key that was stored; false if none was found. */
   erase(key: Key): boolean;
-  eraseBatch(keys: Keys): Uint8Array;
+  eraseBatch(keys: Keys): Bytes;
   /** Copies of the key. */
   count(key: Key): number;
-  countBatch(keys: Keys): Uint8Array;
+  countBatch(keys: Keys): Bytes;
 }
 
 export interface ExpiringOptions extends Pick<Options, "capacity" | "fpr" | "load" | "seed"> {
@@ -88,11 +102,11 @@ export class ExpiringFilter extends AnyFilter {
   static load(file: ArrayBuffer | ArrayBufferView): ExpiringFilter;
   /** Stores the key, or renews the life of one that is there (Outcome.present). */
   insert(key: Key, ttlTicks?: number): Outcome;
-  insertBatch(keys: Keys, ttlTicks?: number): Uint8Array;
+  insertBatch(keys: Keys, ttlTicks?: number): Bytes;
   /** For how many more ticks the key lives; 0 if it is not there, or in its last tick. */
   remainingTicks(key: Key): number;
-  remainingTicksBatch(keys: Keys): Uint8Array;
-  /** Moves time on. */
+  remainingTicksBatch(keys: Keys): Bytes;
+  /** Moves time on, to tick 2^53 - 1 at most. */
   advance(ticks?: number): void;
   /** Moves time on to this tick, unless it is later already. */
   advanceTo(tick: number): void;
@@ -101,3 +115,5 @@ export class ExpiringFilter extends AnyFilter {
   /** Ticks that a key lives. */
   readonly ttlTicks: number;
 }
+
+export {}; // nothing else

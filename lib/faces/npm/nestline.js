@@ -22,19 +22,44 @@ const KeyKind = { numbers: 0, words: 1, bytes: 2 };
 export const Outcome = Object.freeze({ stored: 1, present: 2, full: 3, tooManyCopies: 4 });
 
 const encoder = new TextEncoder();
-const lost = new FinalizationRegistry((handle) => program.drop(handle));
+// Some servers of functions at the edge have none: there free() alone gives memory back.
+const lost = globalThis.FinalizationRegistry
+  ? new FinalizationRegistry((handle) => program.drop(handle))
+  : { register() {}, unregister() {} };
 
-export function init() {
-  return (starting ??= start());
+export function init(module) {
+  starting ??= start(module).catch((error) => {
+    starting = undefined; // another call may bring the program
+    throw error;
+  });
+  return starting;
 }
 
-async function start() {
-  const packed = Uint8Array.from(atob(code), (letter) => letter.charCodeAt(0));
-  const bytes = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const module = await WebAssembly.compile(await new Response(bytes).arrayBuffer());
+// The bytes of the program, packed in code.js. Without Blob, whose stream() jsdom lacks.
+async function unpack() {
+  const { readable, writable } = new DecompressionStream("gzip");
+  const writer = writable.getWriter();
+  const written = writer
+    .write(Uint8Array.from(atob(code), (letter) => letter.charCodeAt(0)))
+    .then(() => writer.close());
+  const [bytes] = await Promise.all([new Response(readable).arrayBuffer(), written]);
+  return bytes;
+}
+
+async function compile() {
+  try {
+    return await WebAssembly.compile(await unpack());
+  } catch (cause) {
+    throw new Error(`nothing is compiled here (${cause.message}): give init(program) a compiled one`, { cause });
+  }
+}
+
+async function start(compiled) {
+  const module = compiled ?? (await compile());
   const imports = { js: { fail, take } };
   for (const { module: from, name } of WebAssembly.Module.imports(module)) {
-    (imports[from] ??= {})[name] ??= () => 52; // there is no such call, as WASI says it
+    // There is no such call, as WASI says it. A function of ours that the program lacks is an error.
+    if (!name.startsWith("_Z")) (imports[from] ??= {})[name] ??= () => 52;
   }
   const { exports } = await WebAssembly.instantiate(module, imports);
   exports._initialize();
@@ -51,9 +76,12 @@ const part = (at, size) => view().subarray(at >>> 0, (at >>> 0) + size);
 
 function fail(sentence, size) {
   failure = new TextDecoder().decode(part(sentence, size));
+  // A loop that ends before garbage is collected keeps what it has lost.
+  if (failure.endsWith("not enough memory")) failure += ": free() gives back that of a filter at once";
 }
 
 function take(bytes, size, all) {
+  if (failure !== undefined) return;
   try {
     saved ??= new Uint8Array(all);
     saved.set(part(bytes, size), savedBytes);
@@ -71,10 +99,23 @@ function checked(result) {
   throw error;
 }
 
-// Makes room for so much content, or for what there usually is; what was in it is lost.
+// Makes room for so much content, or for what there usually is; what was in it is lost. Where there
+// is no memory for it, the room stays as it is.
 function reserve(bytes) {
   room = checked(program.reserve(bytes)) >>> 0;
   content = Math.max(bytes, USUAL);
+}
+
+// Does what needs room for so much content, and gives the memory back. No error of the work may be
+// left unchecked in it: reserve would throw before it knows where the room is.
+function withRoom(bytes, work) {
+  if (bytes <= content) return work();
+  reserve(bytes);
+  try {
+    return work();
+  } finally {
+    reserve(0);
+  }
 }
 
 // Writes a key to a place with room for most(key) bytes; returns how many it has.
@@ -90,8 +131,13 @@ function put(key, at) {
     if (letter > 127) break;
     bytes[at + i] = letter;
   }
-  return i === key.length ? i : encoder.encodeInto(key, bytes.subarray(at)).written;
+  if (i === key.length) return i;
+  // Into no more than it can need: before 22.23, Node.js writes nothing into 2^31 bytes or more.
+  const { read, written } = encoder.encodeInto(key, bytes.subarray(at, at + most(key)));
+  if (read === key.length) return written;
+  throw new Error(`TextEncoder encoded ${read} of the ${key.length} characters of a key`);
 }
+// The most bytes that a key can have.
 const most = (key) => (typeof key === "string" ? 3 : 1) * key.length;
 
 // The type of an object, also of one from another frame, where instanceof is false.
@@ -114,10 +160,13 @@ function kindOf(key) {
   }
 }
 
-// The kind of the keys of a batch, and the keys: integers in a typed array of 8 bytes each.
+// The kind of the keys of a batch, and the keys: integers in a typed array of 8 bytes each. Where
+// subarray() is, an array whose memory has gone to another thread throws.
 function batchOf(keys) {
   const type = typeOf(keys);
-  if (type === "BigUint64Array" || type === "BigInt64Array") return [KeyKind.words, keys];
+  if (type === "BigUint64Array" || type === "BigInt64Array") {
+    return [KeyKind.words, keys.subarray()];
+  }
   if (type === "Int32Array" || type === "Uint32Array") {
     return [KeyKind.numbers, new Float64Array(keys)];
   }
@@ -128,18 +177,19 @@ function batchOf(keys) {
   for (let i = 1; i < keys.length; ++i) {
     if (kindOf(keys[i]) !== kind) throw new TypeError("the keys are of several kinds");
   }
-  if (kind === KeyKind.bytes || type === "Float64Array") return [kind, keys];
+  if (type === "Float64Array") return [kind, keys.subarray()];
+  if (kind === KeyKind.bytes) return [kind, keys];
   return [kind, kind === KeyKind.words ? new BigUint64Array(keys) : new Float64Array(keys)];
 }
 
-// Puts keys from number `first` on into the room; returns the number behind the last.
+// Puts keys from number `first` on into the room, which has place for each of them; returns the
+// number behind the last.
 function putSome(kind, keys, first) {
   if (kind !== KeyKind.bytes) {
     const { buffer, byteOffset, byteLength, length } = keys.subarray(first, first + KEYS);
     view().set(new Uint8Array(buffer, byteOffset, byteLength), room + CONTENT);
     return first + length;
   }
-  if (most(keys[first]) > content) reserve(most(keys[first]));
   const ends = new Uint32Array(view().buffer, room + KEYS, KEYS);
   let i = first;
   for (let end = 0; i < keys.length && i - first < KEYS && end + most(keys[i]) <= content; ++i) {
@@ -182,13 +232,10 @@ function load(expires, file) {
   const bytes = ArrayBuffer.isView(file)
     ? new Uint8Array(file.buffer, file.byteOffset, file.byteLength)
     : new Uint8Array(file);
-  try {
-    reserve(bytes.length);
+  return withRoom(bytes.length, () => {
     view().set(bytes, room + CONTENT);
-    return program.load(expires, bytes.length);
-  } finally {
-    reserve(0);
-  }
+    return checked(program.load(expires, bytes.length));
+  });
 }
 
 const isFile = (value) => ArrayBuffer.isView(value) || typeOf(value) === "ArrayBuffer";
@@ -209,13 +256,19 @@ class AnyFilter {
   }
 
   free() {
+    this._own();
     if (this.#handle === 0) return;
     lost.unregister(this);
     program.drop(this.#handle);
     this.#handle = 0;
   }
 
+  _own() {
+    if (#handle in this) return;
+    throw new TypeError("this is a proxy of a filter, as ref() of Vue makes it: use markRaw(filter)");
+  }
   get _open() {
+    this._own();
     if (this.#handle === 0) throw new Error("the filter was freed");
     return this.#handle;
   }
@@ -225,28 +278,42 @@ class AnyFilter {
       return checked(program.ask_number(this._open, call, key, ticks));
     }
     if (kind === KeyKind.words) return checked(program.ask_word(this._open, call, key, ticks));
-    if (most(key) > content) reserve(most(key));
+    if (most(key) > content) return withRoom(most(key), () => this._ask(call, key, ticks));
     return checked(program.ask_bytes(this._open, call, put(key, room + CONTENT), ticks));
   }
   _askAll(call, keys, ticks) {
+    const handle = this._open;
     const [kind, all] = batchOf(keys);
     const answers = new Uint8Array(all.length);
-    for (let first = 0; first < all.length; ) {
-      const next = putSome(kind, all, first);
-      checked(program.ask_many(this._open, call, kind, next - first, ticks));
-      answers.set(part(room, next - first), first);
-      first = next;
+    let largest = 0;
+    for (let i = 0; kind === KeyKind.bytes && i < all.length; ++i) {
+      if (typeof all[i] !== "string") all[i].subarray();
+      largest = Math.max(largest, most(all[i]));
     }
-    return answers;
+    return withRoom(largest, () => {
+      for (let first = 0; first < all.length; ) {
+        const next = putSome(kind, all, first);
+        checked(program.ask_many(handle, call, kind, next - first, ticks));
+        answers.set(part(room, next - first), first);
+        first = next;
+      }
+      return answers;
+    });
+  }
+  toJSON() {
+    throw new TypeError("a filter is no JSON: save() gives its bytes, and load() reads them");
   }
   clear() {
     checked(program.clear(this._open));
   }
   save() {
-    saved = undefined;
     savedBytes = 0;
-    checked(program.save(this._open));
-    return saved;
+    try {
+      checked(program.save(this._open));
+      return saved;
+    } finally {
+      saved = undefined;
+    }
   }
 }
 
@@ -261,7 +328,8 @@ export class ExpiringFilter extends AnyFilter {
     super(true, options);
   }
   advance(ticks = 1) {
-    checked(program.advance(this._open, integer("ticks", ticks)));
+    integer("tick", this.now + integer("ticks", ticks));
+    checked(program.advance(this._open, ticks));
   }
   advanceTo(tick) {
     this.advance(Math.max(integer("tick", tick) - this.now, 0));
@@ -286,11 +354,13 @@ function complete(type, calls, figures) {
   for (const name of figures) {
     const figure = FIGURES.indexOf(name);
     const get = function () {
-      return program.figure(this._open, figure);
+      const value = program.figure(this._open, figure);
+      return name === "expectedFpr" ? value : integer(name, value);
     };
     Object.defineProperty(type.prototype, name, { get });
   }
 }
+if (Symbol.dispose) AnyFilter.prototype[Symbol.dispose] = AnyFilter.prototype.free; // for `using`
 complete(AnyFilter, [], ["size", "capacity", "bits", "memoryBytes", "expectedFpr"]);
 complete(Filter, ["insert", "insertUnique", "erase", "mayContain", "count"], []);
 complete(ExpiringFilter, ["insert", "mayContain", "remainingTicks"], ["now", "ttlTicks"]);

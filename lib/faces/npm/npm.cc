@@ -8,12 +8,13 @@
 #include <cstdint>
 #include <cstring>
 #include <exception>
+#include <limits>
+#include <memory>
 #include <new>
 #include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "lib/filters/expiring/expiring_state.h"
 #include "lib/filters/file/filter_bytes.h"
@@ -45,7 +46,7 @@ constexpr std::size_t kKeys = 4096;
 // keys, 8 bytes each, strings or a file.
 constexpr std::size_t kContent = 5 * kKeys;
 alignas(8) std::array<std::byte, kContent + 16 * kKeys> usual_room;
-std::vector<std::byte> large_room;
+std::unique_ptr<std::byte[]> large_room;
 std::span<std::byte> room;
 
 constexpr std::string_view kTurnsOver =
@@ -75,6 +76,14 @@ struct Answers {
   operator std::span<Outcome>() const { return {reinterpret_cast<Outcome*>(room.data()), count}; }
 };
 
+// Says so, if a filter cannot be changed here.
+bool is_refused(const Any& any) {
+  const auto* const filter = std::get_if<Filter>(&any);
+  if (filter == nullptr || !filter->turns_over()) return false;
+  nestline_fail(kTurnsOver.data(), kTurnsOver.size());
+  return true;
+}
+
 unsigned number_of(Inserted inserted) { return static_cast<unsigned>(inserted.outcome); }
 unsigned number_of(std::size_t number) { return number; }
 
@@ -95,10 +104,7 @@ unsigned ask(Any& any, Call what, const Keys& keys, unsigned ticks, const Out&..
   Filter& filter = *std::get_if<Filter>(&any);
   if (what == Call::may_contain) return number_of(filter.may_contain(keys, out...));
   if (what == Call::count) return number_of_each([&] { return filter.count(keys, out...); });
-  if (filter.turns_over()) {
-    nestline_fail(kTurnsOver.data(), kTurnsOver.size());
-    return 0;
-  }
+  if (is_refused(any)) return 0;
   if (what == Call::insert) return number_of(filter.insert(keys, out...));
   if (what == Call::insert_unique) return number_of(filter.insert_unique(keys, out...));
   return number_of(filter.erase(keys, out...));
@@ -128,11 +134,14 @@ std::uint64_t integer_of(double number) {
 
 }  // namespace
 
-NESTLINE_TO_JS("reserve") std::byte* reserve(std::size_t content) {
+// A double, since JavaScript passes a std::size_t modulo 2^32. All other sizes are at most this.
+NESTLINE_TO_JS("reserve") std::byte* reserve(double content) {
   return guarded([&] {
-    const bool is_usual = kContent + content <= usual_room.size();
-    large_room = std::vector<std::byte>(is_usual ? 0 : kContent + content);
-    room = is_usual ? std::span<std::byte>(usual_room) : std::span(large_room);
+    if (content > std::numeric_limits<std::size_t>::max() - kContent) throw std::bad_alloc();
+    const std::size_t bytes = kContent + static_cast<std::size_t>(content);
+    const bool is_usual = bytes <= usual_room.size();
+    large_room.reset(is_usual ? nullptr : new std::byte[bytes]);
+    room = is_usual ? std::span<std::byte>(usual_room) : std::span(large_room.get(), bytes);
     return room.data();
   });
 }
@@ -159,7 +168,7 @@ Any* make(bool expires, double capacity, double fpr, int bits, double load, doub
 NESTLINE_TO_JS("load") Any* load(bool expires, std::size_t size) {
   return guarded([&] {
     const MemorySource source("bytes", room.subspan(kContent, size));
-    Stored stored = read_filter(source, nullptr, expires ? Kind::expiring : Kind::filter);
+    Stored stored = read_filter(source, nullptr, expires ? kExpiringFilters : kFilters);
     if (expires) return new Any(ExpiringAccess::make(std::move(stored.blocks), stored.header));
     return new Any(FilterAccess::make(std::move(stored.blocks)));
   });
@@ -194,7 +203,9 @@ NESTLINE_TO_JS("advance") void advance(Any& any, double ticks) {
 }
 
 NESTLINE_TO_JS("clear") void clear(Any& any) {
-  guarded([&] { std::visit([](auto& filter) { filter.clear(); }, any); });
+  guarded([&] {
+    if (!is_refused(any)) std::visit([](auto& filter) { filter.clear(); }, any);
+  });
 }
 
 NESTLINE_TO_JS("ask_number")

@@ -3,8 +3,9 @@ add_executable(
   nestline_npm
   engine/engine.cc
   engine/expiring_filters.cc
-  engine/filters.cc
+  ${engine_sources}
   engine/kernels/targets.cc
+  engine/place/geometry.cc
   engine/place/hash.cc
   faces/npm/npm.cc
   filters/concurrent/concurrent_filter.cc
@@ -12,6 +13,7 @@ add_executable(
   filters/expiring/expiring_files.cc
   filters/expiring/expiring_filter.cc
   filters/file/file_format.cc
+  filters/file/format_error.cc
   filters/file/io.cc
   filters/filter/filter.cc
   filters/filter/growth.cc

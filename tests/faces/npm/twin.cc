@@ -1,5 +1,6 @@
 // What npm_test.js compares with: for each width a filter, with its file and its answers, by the
-// library of this machine. Run it in an empty folder.
+// library of this machine. Run it in an empty folder. With an argument it writes only late.nest, an
+// expiring filter whose tick no number of JavaScript has.
 //
 // NAME.nest is a filter that keys were inserted into one by one, as insert() says. NAME.answers has
 // its answers about kAsked integers and then as many strings, a byte each.
@@ -56,7 +57,14 @@ void write(F filter, const std::string& name) {
 
 }  // namespace
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) {
+    nestline::ExpiringFilter late({.capacity = 1000, .ttl_ticks = 9});
+    late.advance((std::uint64_t{1} << 53) + 2);
+    (void)late.insert("order");
+    nestline::save(late, "late.nest");
+    return 0;
+  }
   constexpr std::uint64_t kCapacity = 2 * kStored;
   for (const int bits : {8, 9, 10, 12, 16}) {
     write(nestline::Filter({.capacity = kCapacity, .bits = bits, .seed = 5}), std::to_string(bits));

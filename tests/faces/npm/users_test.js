@@ -1,10 +1,10 @@
 // The package as users install it, and the examples of docs/NPM.md. NESTLINE_PACKAGE names the file
 // that npm installs, NESTLINE the command.
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { openPage } from "./pages.js";
 
@@ -32,6 +32,16 @@ test("it is installed into an empty folder, and the examples print what they sho
     example(folder, "npm_batches.mjs"),
     "2 [ 1, 0 ]\ntrue true false\norder 17 came twice\n",
   );
+
+  const require = `require("nestline").init().then(() => console.log("started"))`;
+  const { status, stdout, stderr } = spawnSync("node", ["--eval", require], { cwd: folder, encoding: "utf8" });
+  if (process.features.require_module) assert.equal(stdout, "started\n");
+  else assert.ok(status !== 0 && stderr.includes("ERR_REQUIRE_ESM"), stderr);
+
+  // The compiled program, for servers that compile none.
+  execFileSync(join(folder, "node_modules/.bin/nestline-wasm"), { cwd: folder });
+  const program = readFileSync(join(folder, "nestline.wasm"));
+  assert.deepEqual(program, readFileSync(join(dirname(NESTLINE_PACKAGE), "nestline.wasm")));
 
   copyFileSync(new URL("npm_password.html", EXAMPLES), join(folder, "npm_password.html"));
   const { page, misdeeds } = await openPage(t, "npm_password.html", (path) => readFileSync(join(folder, path)));
