@@ -3,12 +3,16 @@
 // The state of a group is a pointer, null before the first row that counts. Threads have states of
 // their own, which are combined; a window may combine one state into several, so the source stays
 // as it is. Where a query is interrupted DuckDB destroys the states.
-#include <algorithm>
+//
+// Threads share rows out as it happens, so a result depends on no order: keys and filters are
+// collected, and sorted at the end.
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,27 +64,33 @@ struct Rows {
   }
 };
 
+// The hashes of the keys of some rows, until the next call of the thread.
+std::span<const Hash> hashes_of(Keys& keys, idx_t first, idx_t end, std::uint64_t seed) {
+  static thread_local std::vector<Hash> hashes;
+  hashes.clear();
+  keys.add_hashes(first, end, seed, hashes);
+  return hashes;
+}
+
 // nestline_build(key [, fpr [, capacity]])
 struct Build : State {
   CollectedBuild collected{1};  // columns that others refer to have many copies of each key
 
   static void update(const Rows& rows, idx_t columns) {
-    static thread_local std::vector<Hash> hashes;
     Keys& keys = keys_of(rows.chunk, 0);
     const Column<double> rates = columns > 1 ? Column<double>(rows.chunk, 1) : Column<double>();
     const Column<std::int64_t> rooms =
         columns > 2 ? Column<std::int64_t>(rows.chunk, 2) : Column<std::int64_t>();
     rows.for_each_group(0, rows.count(), [&](idx_t first, idx_t end, auto state) {
       CollectedBuild& build = made_object_of<Build>(state).collected;
+      build.key_kinds |= keys.kinds();
       for (idx_t row = first; row < end && columns > 1; ++row) {
         const double rate = rates.is_null(row) ? 0 : rates[row];
         std::optional<std::int64_t> room;
         if (columns > 2) room = rooms.is_null(row) ? 0 : rooms[row];
         build.set_options(rate, room);
       }
-      hashes.clear();
-      keys.add_hashes(first, end, Options().seed, hashes);
-      build.hashes.add(hashes, kLongest);
+      build.hashes.add(hashes_of(keys, first, end, Options().seed), kLongest);
     });
   }
   void add(const Build& other) { collected.add(other.collected); }
@@ -90,37 +100,43 @@ struct Build : State {
 
 // nestline_merge(filter)
 struct Merge : State {
-  std::shared_ptr<const Filter> last;
-  std::optional<Filter> all;  // with `last` in it; none: `last` is all there is
+  // All that differ, since what comes of them depends on their order: the largest first.
+  std::map<std::pair<std::uint64_t, Identity>, std::shared_ptr<const Filter>, std::greater<>>
+      filters;
 
   static void update(const Rows& rows, idx_t /*columns*/) {
-    const Strings filters(rows.chunk, 0);
-    for_each_run(filters, rows.count(), [&](idx_t from, idx_t to) {
-      const auto next = opened(bytes_of(filters[from])).filter;
-      rows.for_each_group(
-          from, to, [&](idx_t, idx_t, auto state) { made_object_of<Merge>(state).add(next); });
+    const Strings blobs = without_nulls(rows.chunk, 0, "filter");
+    for_each_run(blobs, rows.count(), [&](idx_t from, idx_t to) {
+      const auto next = opened(bytes_of(blobs[from]));
+      rows.for_each_group(from, to, [&](idx_t, idx_t, auto state) {
+        auto& all = made_object_of<Merge>(state).filters;
+        all.try_emplace({next.filter->size(), next.identity}, next.filter);
+      });
     });
   }
-  void add(const std::shared_ptr<const Filter>& next) {
-    if (last != nullptr && last != next) unite_with(*next);
-    last = next;
-  }
-  void add(const Merge& other) {
-    if (other.all) {
-      unite_with(*other.all);
-      last = other.last;
-    } else if (other.last != nullptr) {
-      add(other.last);
+  void add(const Merge& other) { filters.insert(other.filters.begin(), other.filters.end()); }
+  // Of times, and of rows, SQL joins kinds whose keys are others: the union would answer for half.
+  static void refuse_other_kinds(KeyKinds one, KeyKinds other) {
+    constexpr KeyKinds kTimes = kDateKeys | kTimestampKeys | kTimestampWithZoneKeys;
+    constexpr KeyKinds kRows = kRowKeys | ~KeyKinds{0} << kMemberShift;
+    for (const KeyKinds kinds : {kTimes, kRows}) {
+      const bool have_both = (one & kinds) != 0 && (other & kinds) != 0;
+      if (!have_both || ((one ^ other) & kinds) == 0) continue;
+      throw Refusal("filters of keys of kind " + key_kinds_text(one) + " and " +
+                    key_kinds_text(other) + " cannot be merged: they are different keys");
     }
   }
-  void unite_with(const Filter& next) {
-    if (!all && last != nullptr) all = last->snapshot();
-    if (all) return unite(*all, next.snapshot());
-    all = next.snapshot();
-  }
   std::optional<Filter> result() {
-    if (last == nullptr) return std::nullopt;
-    return all ? all->snapshot() : last->snapshot();
+    std::optional<Filter> all;
+    for (const auto& [_, next] : filters) {
+      if (all) {
+        if (next->size() != 0) refuse_other_kinds(all->key_kinds(), next->key_kinds());
+        unite(*all, next->snapshot());
+      } else {
+        all = next->snapshot();
+      }
+    }
+    return all;
   }
 };
 
@@ -128,17 +144,22 @@ struct Merge : State {
 template <bool kErases>
 struct Change : State {
   std::shared_ptr<const Filter> filter;
-  std::vector<Hash> hashes;
+  HashCollector hashes{std::numeric_limits<std::size_t>::max()};  // with all copies
+  KeyKinds key_kinds = 0;
 
+  static std::optional<Filter> of_no_rows() {
+    throw Refusal("there are no rows, so there is no filter to change");
+  }
   static void update(const Rows& rows, idx_t /*columns*/) {
-    const Strings filters(rows.chunk, 0);
+    const Strings filters = without_nulls(rows.chunk, 0, "filter");
     Keys& keys = keys_of(rows.chunk, 1);
     for_each_run(filters, rows.count(), [&](idx_t from, idx_t to) {
       const auto next = opened(bytes_of(filters[from])).filter;
       rows.for_each_group(from, to, [&](idx_t first, idx_t end, auto state) {
         Change& change = made_object_of<Change>(state);
         change.set(next);
-        keys.add_hashes(first, end, next->seed(), change.hashes);
+        change.key_kinds |= keys.kinds();
+        change.hashes.add(hashes_of(keys, first, end, next->seed()), kLongest);
       });
     });
   }
@@ -149,18 +170,16 @@ struct Change : State {
   }
   void add(const Change& other) {
     set(other.filter);
-    hashes.insert(hashes.end(), other.hashes.begin(), other.hashes.end());
+    hashes.add(other.hashes);
+    key_kinds |= other.key_kinds;
   }
   std::optional<Filter> result() {
     Filter changed = filter->snapshot();
+    take_key_kinds(changed, key_kinds);
     if constexpr (kErases) {
-      changed.erase(hashes);
+      changed.erase(hashes.finish(kLongest));
     } else {
-      std::vector<Outcome> outcomes(hashes.size());
-      (void)changed.insert(hashes, outcomes);
-      if (std::ranges::find(outcomes, Outcome::full) != outcomes.end()) {
-        throw Refusal("no room for all of these keys: build the filter with a larger capacity");
-      }
+      insert_all(changed, hashes.finish(kLongest));
     }
     return changed;
   }

@@ -15,9 +15,8 @@ namespace nestline { inline namespace v0_3 { namespace duckdb {
 
 Filters::Opened Filters::open(std::span<const std::byte> bytes, For use) {
   const bool is_handle = bytes.size() == sizeof(Handle) && get<std::uint32_t>(bytes, 0) == kMark;
-  if (!is_handle && bytes.size() < sizeof(Identity)) (void)Filter::load(bytes);  // throws
   Identity identity{};
-  if (!is_handle) identity = BlobFilter::identity_of(bytes);
+  if (!is_handle) identity = identity_of(bytes);
   const std::uint64_t number = is_handle
                                    ? get<std::uint64_t>(bytes, 4)
                                    : hash_key(std::span<const std::byte>(identity), seed_).value;
@@ -26,7 +25,7 @@ Filters::Opened Filters::open(std::span<const std::byte> bytes, For use) {
     const auto place = places_.find(number);
     if (place != places_.end()) {
       const Kept& kept = *place->second;
-      if (is_handle || (kept.identity == identity && kept.opened.bytes == bytes.size())) {
+      if (is_handle || (kept.opened.identity == identity && kept.opened.bytes == bytes.size())) {
         return renewed(place->second, use);
       }
     }
@@ -39,10 +38,10 @@ Filters::Opened Filters::open(std::span<const std::byte> bytes, For use) {
   Handle handle;
   put(std::span<std::byte>(handle), 0, kMark);
   put(std::span<std::byte>(handle), 4, number);
-  return keep({number,
-               identity,
-               {std::make_shared<const Filter>(Filter::load(bytes)), bytes.size(), handle},
-               use == For::handle});
+  return keep(
+      {number,
+       {std::make_shared<const Filter>(Filter::load(bytes)), bytes.size(), handle, identity},
+       use == For::handle});
 }
 
 Filters::Opened Filters::keep(Kept kept) {
@@ -53,7 +52,7 @@ Filters::Opened Filters::keep(Kept kept) {
   const std::lock_guard lock(mutex_);
   const auto [place, is_new] = places_.try_emplace(one.front().number, one.begin());
   if (!is_new) {  // of a thread that was faster, or of one in 2^64 others
-    const bool is_same = place->second->identity == one.front().identity;
+    const bool is_same = place->second->opened.identity == one.front().opened.identity;
     return is_same ? renewed(place->second, use) : one.front().opened;
   }
   List& list = list_of(one.front().has_handle);

@@ -26,7 +26,7 @@
 #include <span>
 #include <unordered_map>
 
-#include "lib/faces/embed/blob_filter.h"
+#include "lib/faces/embed/identity.h"
 #include "nestline/filter.h"
 
 namespace nestline { inline namespace v0_3 { namespace duckdb {
@@ -43,6 +43,7 @@ class Filters {
     std::shared_ptr<const Filter> filter;
     std::uint64_t bytes;  // of its blob
     Handle handle;
+    Identity identity;
   };
 
   enum class For { once, handle };  // whether the handle is given away
@@ -59,11 +60,9 @@ class Filters {
   [[nodiscard]] State state();
 
  private:
-  using Identity = BlobFilter::Identity;
   static constexpr std::uint32_t kMark = 0x7473656e;  // "nest": a handle begins with it
   struct Kept {
     std::uint64_t number;
-    Identity identity;
     Opened opened;
     bool has_handle;
   };

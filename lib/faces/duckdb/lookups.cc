@@ -1,32 +1,27 @@
 // The functions of a row: may_contain, count, open, info, load, save and limits.
 #include <algorithm>
 #include <array>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <initializer_list>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <tuple>
 
 #include "lib/faces/duckdb/filters.h"
 #include "lib/faces/duckdb/vectors.h"
+#include "lib/faces/embed/collected.h"
 #include "nestline/io.h"
 
 namespace nestline { inline namespace v0_3 { namespace duckdb {
 namespace {
 
 using Output = duckdb_vector;
-
-// NULL in each row where one of the columns is.
-template <typename... Columns>
-void set_nulls(Output output, idx_t count, const Columns&... columns) {
-  for (idx_t row = 0; row < count && (columns.has_nulls() || ...); ++row) {
-    if ((columns.is_null(row) || ...)) set_null(output, row);
-  }
-}
+constexpr const char* kFilter = "filter";
+constexpr const char* kPath = "path";
 
 // Sets the members of a STRUCT.
 template <typename... Figures>
@@ -47,64 +42,63 @@ constexpr auto kCount = [](const Filter& filter, KeySpan keys, std::span<std::ui
   filter.count(keys, out);
 };
 
-template <auto kAsk>
+enum class NullFilter { is_error, gives_null };
+template <auto kAsk, NullFilter kNull = NullFilter::is_error>
 void look_up(duckdb_function_info info, duckdb_data_chunk input, Output output) noexcept {
   guarded(info, duckdb_scalar_function_set_error, [&] {
     const idx_t count = duckdb_data_chunk_get_size(input);
     const Strings filters(input, 0);
+    if (kNull == NullFilter::is_error) (void)without_nulls(input, 0, kFilter);
     Keys& keys = keys_of(input, 1);
     auto* const out = static_cast<std::uint8_t*>(duckdb_vector_get_data(output));
     for_each_run(filters, count, [&](idx_t first, idx_t end) {
       const auto filter = opened(bytes_of(filters[first])).filter;
+      require_key_kinds(filter->key_kinds(), keys.kinds());
       kAsk(*filter, keys.batch(first, end, filter->seed()), std::span(out + first, end - first));
     });
-    set_nulls(output, count, filters, keys);
-  });
-}
-
-// The body of the other functions: work(row, values...) for each row of which no value is NULL.
-template <std::same_as<duckdb_string_t>... Values, typename Work>
-void for_each_row(duckdb_function_info info, duckdb_data_chunk input, Output output,
-                  const Work& work) noexcept {
-  guarded(info, duckdb_scalar_function_set_error, [&] {
-    idx_t number = 0;
-    const std::array columns{Column<Values>(input, number++)...};
-    for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row) {
-      const auto is_null = [row](const auto& column) { return column.is_null(row); };
-      if (std::ranges::any_of(columns, is_null)) {
-        set_null(output, row);
-      } else {
-        std::apply([&](const auto&... column) { work(row, column[row]...); }, columns);
-      }
+    for (idx_t row = 0; row < count && (filters.has_nulls() || keys.has_nulls()); ++row) {
+      if (filters.is_null(row) || keys.is_null(row)) set_null(output, row);
     }
   });
 }
 
-constexpr std::array kFigures{"keys", "capacity", "bits", "rate", "bytes"};
-void describe(duckdb_function_info info, duckdb_data_chunk input, Output output) {
-  for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& value) {
-    const auto [filter, bytes, _] = opened(bytes_of(value));
-    set_members(output, row, filter->size(), filter->capacity(), std::int32_t{filter->bits()},
-                filter->expected_fpr(), bytes);
+// The body of the other functions: work(row, values...) for each row, of which no value is NULL.
+// `names`: what the values are.
+template <std::size_t kColumns, typename Work>
+void for_each_row(duckdb_function_info info, duckdb_data_chunk input,
+                  const std::array<const char*, kColumns>& names, const Work& work) noexcept {
+  guarded(info, duckdb_scalar_function_set_error, [&] {
+    std::array<Strings, kColumns> columns;
+    for (idx_t i = 0; i < kColumns; ++i) columns[i] = without_nulls(input, i, names[i]);
+    for (idx_t row = 0; row < duckdb_data_chunk_get_size(input); ++row) {
+      std::apply([&](const auto&... column) { work(row, column[row]...); }, columns);
+    }
   });
-  // DuckDB asks a member without asking the STRUCT.
-  for (idx_t number = 0; number < kFigures.size(); ++number) {
-    set_nulls(duckdb_struct_vector_get_child(output, number), duckdb_data_chunk_get_size(input),
-              Strings(input, 0));
-  }
+}
+
+constexpr std::array kFigures{"keys", "capacity", "bits", "rate", "bytes", "key_kinds"};
+void describe(duckdb_function_info info, duckdb_data_chunk input, Output output) {
+  for_each_row(info, input, std::array{kFilter}, [&](idx_t row, const auto& value) {
+    const auto known = opened(bytes_of(value));
+    const Filter& filter = *known.filter;
+    set_members(output, row, filter.size(), filter.capacity(), std::int32_t{filter.bits()},
+                filter.expected_fpr(), known.bytes);
+    const std::string kinds = key_kinds_text(filter.key_kinds());
+    set_bytes(duckdb_struct_vector_get_child(output, kFigures.size() - 1), row,
+              std::as_bytes(std::span(kinds)));
+  });
 }
 
 // Volatile, so that a prepared statement does not keep a handle of a constant, which may go.
 void open_filter(duckdb_function_info info, duckdb_data_chunk input, Output output) noexcept {
   guarded(info, duckdb_scalar_function_set_error, [&] {
-    const Strings blobs(input, 0);
+    const Strings blobs = without_nulls(input, 0, kFilter);
     auto* const out = static_cast<duckdb_string_t*>(duckdb_vector_get_data(output));
     for_each_run(blobs, duckdb_data_chunk_get_size(input), [&](idx_t first, idx_t end) {
       const auto opened = filters().open(bytes_of(blobs[first]), Filters::For::handle);
       set_bytes(output, first, opened.handle);
       std::fill(out + first + 1, out + end, out[first]);  // the bytes are in the value
     });
-    set_nulls(output, duckdb_data_chunk_get_size(input), blobs);
   });
 }
 
@@ -138,18 +132,18 @@ std::filesystem::path path_of(const duckdb_string_t& value) {
 }
 
 void load_file(duckdb_function_info info, duckdb_data_chunk input, Output output) {
-  for_each_row<duckdb_string_t>(info, input, output, [&](idx_t row, const auto& path) {
+  for_each_row(info, input, std::array{kPath}, [&](idx_t row, const auto& path) {
     set_bytes(output, row, to_bytes(Filter::load(path_of(path))));
   });
 }
 
 void save_file(duckdb_function_info info, duckdb_data_chunk input, Output output) {
-  for_each_row<duckdb_string_t, duckdb_string_t>(
-      info, input, output, [&](idx_t row, const auto& value, const auto& path) {
-        const auto [filter, bytes, _] = opened(bytes_of(value));
-        save(*filter, path_of(path));
-        static_cast<std::uint64_t*>(duckdb_vector_get_data(output))[row] = bytes;
-      });
+  const std::array names{kFilter, kPath};
+  for_each_row(info, input, names, [&](idx_t row, const auto& value, const auto& path) {
+    const auto known = opened(bytes_of(value));
+    save(*known.filter, path_of(path));
+    static_cast<std::uint64_t*>(duckdb_vector_get_data(output))[row] = known.bytes;
+  });
 }
 
 struct Function {
@@ -185,22 +179,28 @@ bool add(duckdb_connection connection, const Function& wanted) {
 }  // namespace
 
 bool add_lookups(duckdb_connection connection) {
-  constexpr duckdb_type kFilter = DUCKDB_TYPE_BLOB, kKey = DUCKDB_TYPE_ANY;
+  constexpr duckdb_type kBlob = DUCKDB_TYPE_BLOB, kKey = DUCKDB_TYPE_ANY;
+  constexpr auto kNull = NullFilter::gives_null;
   const Type boolean(DUCKDB_TYPE_BOOLEAN), small(DUCKDB_TYPE_UTINYINT), blob(DUCKDB_TYPE_BLOB),
-      number(DUCKDB_TYPE_UBIGINT), integer(DUCKDB_TYPE_INTEGER), real(DUCKDB_TYPE_DOUBLE);
-  std::array figure_types{number.get(), number.get(), integer.get(), real.get(), number.get()};
+      number(DUCKDB_TYPE_UBIGINT), integer(DUCKDB_TYPE_INTEGER), real(DUCKDB_TYPE_DOUBLE),
+      text(DUCKDB_TYPE_VARCHAR);
+  std::array figure_types{number.get(), number.get(), integer.get(),
+                          real.get(),   number.get(), text.get()};
   std::array limit_types{number.get(), number.get(), number.get(), number.get()};
   const Type figures(struct_of(figure_types, kFigures)), limits(struct_of(limit_types, kLimits));
   // Files change, and what is open does, so their functions are called anew each time.
   const Function functions[] = {
-      {"nestline_may_contain", look_up<kMayContain>, {kFilter, kKey}, boolean.get()},
-      // Its name in SQLite.
-      {"nestline_contains", look_up<kMayContain>, {kFilter, kKey}, boolean.get()},
-      {"nestline_count", look_up<kCount>, {kFilter, kKey}, small.get()},
-      {"nestline_open", open_filter, {kFilter}, blob.get(), true},
-      {"nestline_info", describe, {kFilter}, figures.get()},
+      {"nestline_may_contain", look_up<kMayContain>, {kBlob, kKey}, boolean.get()},
+      {"nestline_may_contain_or_null", look_up<kMayContain, kNull>, {kBlob, kKey}, boolean.get()},
+      // Its names in SQLite.
+      {"nestline_contains", look_up<kMayContain>, {kBlob, kKey}, boolean.get()},
+      {"nestline_contains_or_null", look_up<kMayContain, kNull>, {kBlob, kKey}, boolean.get()},
+      {"nestline_count", look_up<kCount>, {kBlob, kKey}, small.get()},
+      {"nestline_count_or_null", look_up<kCount, kNull>, {kBlob, kKey}, small.get()},
+      {"nestline_open", open_filter, {kBlob}, blob.get(), true},
+      {"nestline_info", describe, {kBlob}, figures.get()},
       {"nestline_load", load_file, {DUCKDB_TYPE_VARCHAR}, blob.get(), true},
-      {"nestline_save", save_file, {kFilter, DUCKDB_TYPE_VARCHAR}, number.get(), true},
+      {"nestline_save", save_file, {kBlob, DUCKDB_TYPE_VARCHAR}, number.get(), true},
       {"nestline_limits", limit, {DUCKDB_TYPE_BIGINT, DUCKDB_TYPE_BIGINT}, limits.get(), true},
   };
   return std::ranges::all_of(functions, [&](const auto& one) { return add(connection, one); });

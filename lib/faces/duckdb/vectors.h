@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "lib/faces/duckdb/api.h"
+#include "lib/faces/embed/key_kinds.h"
 #include "nestline/keys.h"
 
 namespace nestline { inline namespace v0_3 { namespace duckdb {
@@ -73,6 +74,7 @@ class Keys {
   void read(duckdb_vector vector, idx_t count);
   [[nodiscard]] bool has_nulls() const { return nulls_.has_nulls(); }
   [[nodiscard]] bool is_null(idx_t row) const { return nulls_.is_null(row); }
+  [[nodiscard]] KeyKinds kinds() const { return kinds_; }  // of the type
   // Those of the rows from `first` to `end`, for a filter with this seed, until the next call. Any
   // keys where the vector is NULL. Throws std::bad_alloc.
   KeySpan batch(idx_t first, idx_t end, std::uint64_t seed);
@@ -89,7 +91,12 @@ class Keys {
   void read_decimals(const void* data, duckdb_logical_type type, idx_t count);
   void read_strings(duckdb_vector vector, idx_t count);
   void read_labels(duckdb_vector vector, duckdb_logical_type type, idx_t count);
+  void read_rows(duckdb_vector vector, duckdb_logical_type type, idx_t count);
   [[nodiscard]] Hash hash_of(const Halves& value, std::uint64_t seed) const;
+  // Calls work with the key: an integer or a std::string_view.
+  auto with_key_of(const Halves& value, auto&& work) const;
+  // Appends the member of a ROW that stands here (docs/DUCKDB.md).
+  void append_member(idx_t row, std::string& bytes) const;
 
   Column<std::byte> nulls_;
   std::vector<std::uint64_t> integers_;
@@ -97,11 +104,18 @@ class Keys {
   std::vector<Halves> halves_;
   std::vector<Hash> hashes_;
   std::unordered_map<std::uint32_t, std::string> labels_;
-  const Halves* wide_ = nullptr;  // of types that are hashed one by one
-  int scale_ = 0;                 // of DECIMAL
+  std::vector<Keys> members_;      // of a ROW
+  std::vector<std::string> rows_;  // their bytes
+  const Halves* wide_ = nullptr;   // of types that are hashed one by one
+  int scale_ = 0;                  // of DECIMAL
   duckdb_type type_ = DUCKDB_TYPE_INVALID;
+  KeyKinds kinds_ = 0;
   KeySpan all_{std::span<const std::uint64_t>()};
 };
+
+// A column of what is called `what`, none of which may be NULL: as an answer NULL would drop rows
+// without a word. Throws Refusal.
+Strings without_nulls(duckdb_data_chunk chunk, idx_t column, const char* what);
 
 // Those in a column, until the next call of this thread. Throws as Keys::read.
 Keys& keys_of(duckdb_data_chunk chunk, idx_t column);

@@ -4,39 +4,130 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "lib/faces/embed/lineage.h"
+#include "lib/filters/filter/blocks.h"
+#include "lib/filters/filter/bulk_build.h"
+#include "lib/filters/filter/growth.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
 
-// Sorts, and drops what goes beyond these copies of a hash.
-void drop_surplus(HashCollector::Hashes& hashes, std::size_t copies) {
-  std::ranges::sort(hashes, {}, &Hash::value);
-  std::size_t kept = 0;
-  for (const Hash hash : hashes) {
-    const bool is_surplus = kept >= copies && hashes[kept - copies].value == hash.value;
-    if (!is_surplus) hashes[kept++] = hash;
+using Hashes = HashCollector::Hashes;
+using Pieces = std::vector<std::shared_ptr<const Hashes>>;
+
+// Writes hashes to `to`, in the order of the bits of `ends.size() - 1` from the bit `shift` on. The
+// ends become where the hashes of each value end. Returns the most hashes of a value.
+std::size_t distribute(auto&& for_each, unsigned shift, std::vector<std::size_t>& all_ends,
+                       Hash* to) {
+  std::ranges::fill(all_ends, 0);
+  // Copies: the compiler knows that no store changes them.
+  std::size_t* const ends = all_ends.data();
+  const std::uint64_t mask = all_ends.size() - 1;
+  for_each([=](Hash hash) { ++ends[hash.value >> shift & mask]; });
+  std::size_t most = 0, sum = 0;
+  for (std::size_t& end : all_ends) {
+    most = std::max(most, end);
+    sum += std::exchange(end, sum);
   }
-  hashes.resize(kept);
+  for_each([=](Hash hash) { to[ends[hash.value >> shift & mask]++] = hash; });
+  return most;
 }
 
-bool has_much_surplus(const HashCollector::Hashes& hashes, std::size_t copies) {
+// Sorts a part that is nearly sorted.
+void insert_each(std::span<Hash> part) {
+  for (std::size_t i = 1; i < part.size(); ++i) {
+    const Hash hash = part[i];
+    std::size_t at = i;
+    for (; at != 0 && part[at - 1].value > hash.value; --at) part[at] = part[at - 1];
+    part[at] = hash;
+  }
+}
+
+// All hashes but what goes beyond these copies of one, in ascending order.
+//
+// Hashes are spread evenly. So they are distributed by their highest bits to parts that fit the
+// second-level cache, then each part by the next bits; then few are in a wrong place. Where many
+// have equal bits, as copies have, a part takes O(n log n).
+std::shared_ptr<Hashes> without_surplus(Pieces pieces, std::size_t copies) {
+  constexpr int kPartBits = 13;
+  constexpr int kMostBits = 10;  // more places to write to at once would be beyond the caches
+  constexpr int kMostLowBits = 16;
+  constexpr std::size_t kFew = 64;
+  std::size_t count = 0;
+  for (const auto& piece : pieces) count += piece->size();
+  const auto bits_of = [](std::size_t n) { return static_cast<int>(std::bit_width(n)) - 1; };
+  const int bits = std::clamp(bits_of(count) - kPartBits, 1, kMostBits);
+  std::vector<std::size_t> part_ends(std::size_t{1} << bits), ends;
+  auto all = std::make_shared<Hashes>(count);
+  distribute(
+      [&](auto&& visit) {
+        for (const auto& piece : pieces) std::ranges::for_each(*piece, visit);
+      },
+      static_cast<unsigned>(64 - bits), part_ends, all->data());
+  pieces.clear();
+  Hashes sorted;
+  std::size_t first = 0, kept = 0;
+  for (const std::size_t end : part_ends) {
+    const std::span part(all->data() + first, end - first);
+    first = end;
+    const int low_bits = std::clamp(bits_of(part.size()) + 1, 1, kMostLowBits);
+    ends.resize(std::size_t{1} << low_bits);
+    sorted.resize(part.size());
+    const std::size_t most =
+        distribute([&](auto&& visit) { std::ranges::for_each(part, visit); },
+                   static_cast<unsigned>(64 - bits - low_bits), ends, sorted.data());
+    if (most > kFew) {
+      std::ranges::sort(sorted, {}, &Hash::value);
+    } else {
+      insert_each(sorted);
+    }
+    for (const Hash hash : sorted) {
+      const bool is_surplus = kept >= copies && (*all)[kept - copies].value == hash.value;
+      if (!is_surplus) (*all)[kept++] = hash;
+    }
+  }
+  all->resize(kept);
+  return all;
+}
+
+bool has_much_surplus(const Hashes& hashes, std::size_t copies) {
   // Of a sample of 2^13 the size has a deviation of 1.1 %.
   constexpr std::size_t kSample = std::size_t{1} << 13;
   constexpr double kEnough = 0.97;
   if (hashes.size() < 4 * kSample) return true;
   const auto bits = static_cast<int>(std::bit_width(hashes.size() / kSample)) - 1;
-  HashCollector::Hashes sample;
+  const auto sample = std::make_shared<Hashes>();
   for (const Hash hash : hashes) {
-    if (hash.value >> (64 - bits) == 0) sample.push_back(hash);
+    if (hash.value >> (64 - bits) == 0) sample->push_back(hash);
   }
-  drop_surplus(sample, copies);
-  return static_cast<double>(sample.size()) < kEnough * static_cast<double>(hashes.size() >> bits);
+  const std::size_t kept = without_surplus({sample}, copies)->size();
+  return static_cast<double>(kept) < kEnough * static_cast<double>(hashes.size() >> bits);
 }
+
+// The steps of a build, on this thread, with pauses between them.
+class PausingTasks final : public BuildTasks {
+ public:
+  explicit PausingTasks(const std::function<void()>& pause) : pause_(pause) {}
+  [[nodiscard]] bool are_on_one_thread() const override { return true; }
+  void for_each(std::size_t count, const Work& work) override {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (pause_) pause_();
+      work(i, scratch_);
+    }
+  }
+
+ private:
+  const std::function<void()>& pause_;
+  BuildScratch scratch_;
+};
 
 std::string difference(const Filter& one, const Filter& other) {
   const auto but = [](const char* what, std::uint64_t a, std::uint64_t b) {
@@ -69,66 +160,98 @@ void HashCollector::add(const HashCollector& other) {
 
 std::span<const Hash> HashCollector::finish(std::uint64_t most) {
   if (last_ != nullptr) whole_.push_back(std::move(last_));
-  if (whole_.empty()) return {};
-  const bool has_surplus = whole_.size() == 1 && has_much_surplus(*whole_[0], copies_);
-  if (whole_.size() > 1 || has_surplus) {
-    std::size_t all = 0;
-    for (const auto& hashes : whole_) all += hashes->size();
-    auto joined = std::make_shared<Hashes>();
-    joined->reserve(all);
-    for (const auto& hashes : whole_) joined->insert(joined->end(), hashes->begin(), hashes->end());
-    if (has_surplus || has_much_surplus(*joined, copies_)) drop_surplus(*joined, copies_);
-    whole_.assign(1, std::move(joined));
-  }
-  if (whole_[0]->size() > most) throw TooBig();
-  return *whole_[0];
+  const auto all = without_surplus(std::move(whole_), copies_);
+  whole_.assign(1, all);
+  if (all->size() > most) throw TooBig();
+  return *all;
 }
 
 void HashCollector::make_room(std::size_t more, std::uint64_t most) {
-  if (has_much_surplus(*last_, copies_)) drop_surplus(*last_, copies_);
+  if (!last_->empty() && has_much_surplus(*last_, copies_)) {
+    Pieces full;
+    full.push_back(std::move(last_));
+    last_ = without_surplus(std::move(full), copies_);
+  }
   const std::size_t needed = last_->size() + more;
   if (needed > most) throw TooBig();
   if (needed > last_->capacity() / 2) last_->reserve(std::max(2 * last_->capacity(), needed));
 }
 
-void CollectedBuild::set_options(double fpr, std::optional<std::int64_t> capacity) {
-  if (!(fpr > 0 && fpr < 1)) {
+void require_key_kinds(KeyKinds built, KeyKinds asked) {
+  // A row of two numbers is no row of a number and a text.
+  const bool are_other_rows =
+      (asked & (kRowKeys | kArrayKeys)) != 0 && (asked ^ built) >> kMemberShift != 0;
+  if (built == 0 || ((asked & ~built) == 0 && !are_other_rows)) return;
+  throw Refusal("the filter was built of keys of kind " + key_kinds_text(built) +
+                ", and this key is of kind " + key_kinds_text(asked) +
+                ": they are different keys, so cast one to the type of the other");
+}
+
+void take_key_kinds(Filter& filter, KeyKinds kinds) {
+  const KeyKinds named = filter.key_kinds();
+  require_key_kinds(named, kinds);
+  if (named != 0 || filter.size() == 0) FilterAccess::blocks(filter).key_kinds = named | kinds;
+}
+
+void insert_all(Filter& filter, std::span<const Hash> hashes) {
+  std::vector<Outcome> outcomes(hashes.size());
+  (void)filter.insert(hashes, outcomes);
+  if (std::ranges::find(outcomes, Outcome::full) != outcomes.end()) {
+    throw Refusal("no room for all of these keys: build the filter with a larger capacity");
+  }
+}
+
+void BuildOptions::set(double given_fpr, std::optional<std::int64_t> given_capacity) {
+  if (!(given_fpr > 0 && given_fpr < 1)) {
     throw Refusal("the false-positive rate is a number above 0 and below 1");
   }
-  if (capacity && *capacity < 1) throw Refusal("the capacity is a whole number above 0");
-  const auto room = static_cast<std::uint64_t>(capacity.value_or(0));
-  if (fpr_ && (fpr != *fpr_ || room != capacity_)) {
+  if (given_capacity && *given_capacity < 1) {
+    throw Refusal("the capacity is a whole number above 0");
+  }
+  const auto room = static_cast<std::uint64_t>(given_capacity.value_or(0));
+  if (fpr && (given_fpr != *fpr || room != capacity)) {
     throw Refusal("the false-positive rate and the capacity are the same in all rows of a group");
   }
-  fpr_ = fpr;
-  capacity_ = room;
+  fpr = given_fpr;
+  capacity = room;
 }
 
-void CollectedBuild::add(const CollectedBuild& other) {
-  if (other.fpr_) {
-    const auto given = static_cast<std::int64_t>(other.capacity_);
-    set_options(*other.fpr_, given != 0 ? std::optional(given) : std::nullopt);
-  }
-  hashes.add(other.hashes);
+void BuildOptions::add(const BuildOptions& other) {
+  if (!other.fpr) return;
+  const auto given = static_cast<std::int64_t>(other.capacity);
+  set(*other.fpr, given != 0 ? std::optional(given) : std::nullopt);
 }
 
-Filter CollectedBuild::filter(std::uint64_t longest) {
-  const std::span<const Hash> all = hashes.finish(longest);
-  const std::uint64_t fitting = std::max<std::uint64_t>(all.size(), 1);
-  Options options{.capacity = capacity_ != 0 ? capacity_ : fitting, .fpr = fpr_.value_or(0)};
+Filter BuildOptions::filter(std::span<const Hash> keys, KeyKinds key_kinds, std::uint64_t longest,
+                            const std::function<void()>& pause) const {
+  const std::uint64_t fitting = std::max<std::uint64_t>(keys.size(), 1);
+  Options options{.capacity = capacity != 0 ? capacity : fitting, .fpr = fpr.value_or(0)};
   while (true) {
+    PausingTasks tasks(pause);  // keeps memory of the build
     // A filter takes a byte a key at least.
     if (options.capacity > longest) throw TooBig();
     try {
-      return Filter::build(options, all);
+      Filter built = build_in_bulk(options, keys, {}, tasks);
+      FilterAccess::blocks(built).key_kinds = key_kinds;
+      return built;
     } catch (const std::length_error&) {
-      if (capacity_ != 0) {
-        throw Refusal("no room for " + std::to_string(all.size()) + " keys in a filter for " +
-                      std::to_string(capacity_) + ": give a larger capacity");
+      if (capacity != 0) {
+        throw Refusal("no room for " + std::to_string(keys.size()) + " keys in a filter for " +
+                      std::to_string(capacity) + ": give a larger capacity");
       }
       options.capacity *= 2;
     }
   }
+}
+
+void CollectedBuild::add(const CollectedBuild& other) {
+  options_.add(other.options_);
+  hashes.add(other.hashes);
+  key_kinds |= other.key_kinds;
+}
+
+Filter CollectedBuild::filter(std::uint64_t longest) {
+  return options_.filter(hashes.finish(longest), key_kinds, longest);
 }
 
 void unite(Filter& all, Filter next) {
@@ -136,6 +259,8 @@ void unite(Filter& all, Filter next) {
     throw Refusal("filters with different shapes cannot be merged: " + difference(all, next) +
                   ". Build them with the same rate and the same capacity");
   }
+  FilterAccess::blocks(all).key_kinds =
+      united_key_kinds(FilterAccess::blocks(all), FilterAccess::blocks(next));
   // First for the sum of the keys: a full filter takes long to find that it has no room.
   while (all.capacity() < all.size() + next.size() && all.grow()) continue;
   while (next.size() != 0) {

@@ -5,13 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <memory_resource>
+#include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
+#include "lib/faces/embed/key_kinds.h"
 #include "nestline/filter.h"
 #include "nestline/memory.h"
 
@@ -27,6 +30,15 @@ struct TooBig : std::length_error {
   TooBig() : std::length_error("the result is longer than a value may be") {}
 };
 
+// Throws Refusal unless a filter that names the kinds `built` answers for keys of the kinds
+// `asked`: it names all of these, and of rows the same kinds of members, or none.
+void require_key_kinds(KeyKinds built, KeyKinds asked);
+// The same for keys that are to change a filter; one without keys that names none names these then.
+void take_key_kinds(Filter& filter, KeyKinds kinds);
+// Inserts all of these keys. Throws Refusal where there is no room for one, std::bad_alloc; then
+// some are in the filter.
+void insert_all(Filter& filter, std::span<const Hash> hashes);
+
 // From the system's pages what is large: faults of small pages take longer than hashing does.
 template <typename T>
 struct PageAllocator {
@@ -41,19 +53,21 @@ struct PageAllocator {
   void deallocate(T* place, std::size_t count) noexcept {
     source(count * sizeof(T)).deallocate(place, count * sizeof(T), alignof(T));
   }
+  // What is added without a value is written later, so it gets no zeros.
+  void construct(T* place) noexcept { ::new (static_cast<void*>(place)) T; }
   bool operator==(const PageAllocator&) const = default;
 };
 
 // The hashes of the keys of an aggregate.
 //
-// Of equal hashes a filter keeps a few copies. So when the memory is full, and at the end, copies
-// beyond `copies` are dropped by sorting, if there are many. What is kept decides the memory: 8
-// bytes a hash, up to 16 when there is room to spare, 24 while the memory is enlarged.
+// At the end they are sorted, and copies beyond `copies` dropped: the result depends on no order,
+// nor on what was dropped before. Of equal hashes a filter keeps a few copies, so that is also done
+// when the memory is full, if there are many. What is kept decides the memory: 8 bytes a hash, up
+// to 16 when there is room to spare, 24 while the memory is enlarged or sorted.
 //
 // To find out whether there are many, the lowest hashes serve as a sample, 1 distinct key of a
-// power of two with all its copies. If few of those can be dropped, and the sample is about as
-// large as it should be, so that no key outside it has a large share of the rows, the hashes stay
-// as they are.
+// power of two with all its copies. There are not if few of those can be dropped, and the sample is
+// about as large as it should be, so that no key outside it has a large share of the rows.
 //
 // What one takes over from another both have, and neither changes; the result is in one piece.
 class HashCollector {
@@ -63,7 +77,7 @@ class HashCollector {
   // Throws std::bad_alloc, and TooBig when more than `most` are kept.
   void add(std::span<const Hash> hashes, std::uint64_t most);
   void add(const HashCollector& other);
-  // All hashes but surplus copies, until more are added. Throws as add.
+  // All hashes but surplus copies, in ascending order, until more are added. Throws as add.
   std::span<const Hash> finish(std::uint64_t most);
 
  private:
@@ -73,23 +87,40 @@ class HashCollector {
   std::vector<std::shared_ptr<const Hashes>> whole_;  // of these none does
 };
 
+// The options of nestline_build in one group, and the filter that comes of them.
+struct BuildOptions {
+  std::optional<double> fpr;
+  std::uint64_t capacity = 0;  // 0: none is given
+
+  // Those of the group's first row; throws Refusal for others, and for what is no rate or capacity.
+  void set(double given_fpr, std::optional<std::int64_t> given_capacity);
+  // The same from another part of the group; throws as set.
+  void add(const BuildOptions& other);
+  // A filter of the keys; without a capacity for as many as there are, and larger where copies need
+  // it. Calls pause(), if there is one, every few milliseconds. Throws Refusal, TooBig beyond
+  // `longest` bytes, std::bad_alloc, and what pause() does.
+  [[nodiscard]] Filter filter(std::span<const Hash> keys, KeyKinds key_kinds, std::uint64_t longest,
+                              const std::function<void()>& pause = nullptr) const;
+};
+
 // nestline_build of one group.
 class CollectedBuild {
  public:
   static constexpr std::size_t kAllCopies = 10;  // the most that a filter of any width has
   explicit CollectedBuild(std::size_t copies = kAllCopies) : hashes(copies) {}
   HashCollector hashes;
-  // Those of the group's first row; throws Refusal for others, and for what is no rate or capacity.
-  void set_options(double fpr, std::optional<std::int64_t> capacity);
+  KeyKinds key_kinds = 0;  // of the keys, which the filter names
+  // As BuildOptions::set.
+  void set_options(double fpr, std::optional<std::int64_t> capacity) {
+    options_.set(fpr, capacity);
+  }
   // Adds what another has; throws what set_options does.
   void add(const CollectedBuild& other);
-  // A filter of the keys; without a capacity for as many as there are, and larger where copies need
-  // it. Throws Refusal, TooBig beyond `longest` bytes, std::bad_alloc.
+  // As BuildOptions::filter.
   [[nodiscard]] Filter filter(std::uint64_t longest);
 
  private:
-  std::optional<double> fpr_;
-  std::uint64_t capacity_ = 0;  // 0: none is given
+  BuildOptions options_;
 };
 
 // Pours a filter into another of its lineage, which doubles when it is full. Throws Refusal where

@@ -16,7 +16,9 @@ ExpiringFilter make_empty_expiring(const Shape& shape, std::pmr::memory_resource
   if (!can_exist(Kind::expiring, shape, 0)) {
     throw std::invalid_argument("no expiring filter has this shape");
   }
-  return ExpiringAccess::make(make_blocks(shape, memory), shape);
+  Shape expiring = shape;
+  expiring.kind = &kExpiringFilters;
+  return ExpiringAccess::make(make_blocks(expiring, memory), expiring);
 }
 
 const Blocks& blocks_of(const ExpiringFilter& filter) noexcept {

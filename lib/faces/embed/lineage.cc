@@ -31,7 +31,7 @@ void raise_overflow_marks(const Blocks& from, Blocks& to) {
 
 template <class L>
 void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
-  const FilterOperations& target = to.engine->filter.alone;
+  const FilterOperations& target = to.engine->of_filters().operations.alone;
   const std::uint32_t old_growth = from.view.geometry.growth;
   const std::uint32_t new_growth = to.view.geometry.growth;
   const std::uint64_t blocks = from.view.geometry.blocks();
@@ -44,8 +44,8 @@ void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
       std::uint64_t home = at >> old_growth << new_growth;
       if (new_growth != 0) home |= fingerprint >> (static_cast<unsigned>(L::kBits) - new_growth);
       const Place place = home_of_resident<L>(
-          block, to, {home, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset},
-          slot);
+          block, to,
+          {home, bucket_of(to.bits, fingerprint, bucket_offset), fingerprint, bucket_offset}, slot);
       const bool stored = target.insert_at(to.view, place) == Outcome::stored;
       // A copy that is found from here is found from the key's home: marks have been raised.
       if (!stored && (surplus == IfFull::stays || target.count(to.view, place, nullptr) == 0))

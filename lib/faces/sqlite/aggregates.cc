@@ -1,4 +1,5 @@
-// nestline_build(key [, fpr [, capacity]]) and nestline_merge(filter).
+// nestline_build(key [, fpr [, capacity]]), nestline_merge(filter), and nestline_insert and
+// nestline_erase(filter, key).
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <tuple>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "lib/faces/sqlite/filter_argument.h"
 #include "lib/faces/sqlite/values.h"
@@ -74,12 +76,46 @@ void read_options(CollectedBuild& build, int count, sqlite3_value** arguments) {
                     count > 2 ? whole_number(arguments[2]).value_or(0) : none);
 }
 
+Filter snapshot_of(const Opened& opened) {
+  const auto* const mapped = std::get_if<MappedFilter>(&opened.filter);
+  return mapped != nullptr ? mapped->snapshot() : std::get<Filter>(opened.filter).snapshot();
+}
+
 // The filter of an argument, to be changed.
 Filter copy_of(sqlite3_context* context, sqlite3_value* value) {
-  const Opened* const opened = opened_of(context, value);
+  const SharedOpened opened = behind_handle(context, value);
   if (opened == nullptr) return Filter::load(blob_of(value));
-  const auto* const mapped = std::get_if<MappedFilter>(&opened->filter);
-  return mapped != nullptr ? mapped->snapshot() : std::get<Filter>(opened->filter).snapshot();
+  return snapshot_of(*opened);
+}
+
+// The keys that a filter is to be given, or to lose.
+struct Change {
+  SharedOpened filter;
+  std::vector<Hash> hashes;
+  KeyKinds key_kinds = 0;
+
+  // Throws Refusal where another filter came before.
+  void set(SharedOpened next) {
+    if (filter == nullptr) {
+      filter = std::move(next);
+    } else if (filter->number != next->number && (!filter->path.empty() || !next->path.empty() ||
+                                                  filter->identity != next->identity)) {
+      throw Refusal("the filter is the same in all rows of a group");
+    }
+  }
+};
+
+void change_result(sqlite3_context* context, auto&& apply) noexcept {
+  guarded(context, [&] {
+    const auto change = take_aggregate<Change>(context);
+    if (change == nullptr || change->filter == nullptr) {
+      throw Refusal("there are no rows, so there is no filter to change");
+    }
+    Filter changed = snapshot_of(*change->filter);
+    take_key_kinds(changed, change->key_kinds);
+    apply(changed, change->hashes);
+    set_result(context, changed);
+  });
 }
 
 }  // namespace
@@ -89,6 +125,7 @@ void build_step(sqlite3_context* context, int count, sqlite3_value** arguments) 
     auto& build = aggregate<CollectedBuild>(context);
     if (count > 1) read_options(build, count, arguments);
     if (is_null(arguments[0])) return;
+    build.key_kinds |= kind_of(arguments[0]);
     with_key(arguments[0], [&](Key key) {
       const Hash hash = hash_key(key, Options().seed);
       build.hashes.add(std::span(&hash, 1), longest_value(context));
@@ -106,7 +143,7 @@ void build_result(sqlite3_context* context) noexcept {
 
 void merge_step(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
   guarded(context, [&] {
-    if (is_null(arguments[0])) return;
+    require_filter(arguments[0]);
     auto& all = aggregate<std::optional<Filter>>(context);
     Filter next = copy_of(context, arguments[0]);
     if (all) {
@@ -122,6 +159,26 @@ void merge_result(sqlite3_context* context) noexcept {
     const auto all = take_aggregate<std::optional<Filter>>(context);
     if (all != nullptr && *all) set_result(context, **all);
   });
+}
+
+void change_step(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    require_filter(arguments[0]);
+    auto& change = aggregate<Change>(context);
+    change.set(opened_of(context, arguments[0]));
+    if (is_null(arguments[1])) return;
+    change.key_kinds |= kind_of(arguments[1]);
+    const std::uint64_t seed =
+        std::visit([](const auto& filter) { return filter.seed(); }, change.filter->filter);
+    with_key(arguments[1], [&](Key key) { change.hashes.push_back(hash_key(key, seed)); });
+  });
+}
+
+void insert_result(sqlite3_context* context) noexcept { change_result(context, insert_all); }
+
+void erase_result(sqlite3_context* context) noexcept {
+  change_result(context,
+                [](Filter& filter, const std::vector<Hash>& hashes) { filter.erase(hashes); });
 }
 
 }}}  // namespace nestline::sqlite

@@ -7,13 +7,25 @@
 
 #include <sqlite3ext.h>
 
+#include <memory>
+
 #include "lib/faces/embed/collected.h"
 
 SQLITE_EXTENSION_INIT3
 
 namespace nestline { inline namespace v0_3 { namespace sqlite {
 
-// Makes the error that is being handled that of the function, after its name, the user data.
+class ConnectionFilters;
+// The user data of each function of a connection.
+struct FunctionData {
+  const char* name;  // errors begin with it
+  std::shared_ptr<ConnectionFilters> filters;
+};
+inline const FunctionData& data_of(sqlite3_context* context) {
+  return *static_cast<const FunctionData*>(sqlite3_user_data(context));
+}
+
+// Makes the error that is being handled that of the function.
 void set_caught_error(sqlite3_context* context) noexcept;
 
 void guarded(sqlite3_context* context, auto&& work) noexcept {
@@ -26,11 +38,11 @@ void guarded(sqlite3_context* context, auto&& work) noexcept {
 
 // The functions of SQL, as SQLite calls them. docs/SQLITE.md documents what they do.
 using Step = void(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
-Step contains, count, info, open, file;
+Step contains, contains_or_null, count, count_or_null, info, open, file;
 // Aggregates: a function for each row, and one for the result.
 using Result = void(sqlite3_context* context) noexcept;
-Step build_step, merge_step;
-Result build_result, merge_result;
+Step build_step, merge_step, change_step;
+Result build_result, merge_result, insert_result, erase_result;
 
 }}}  // namespace nestline::sqlite
 

@@ -10,9 +10,10 @@
 // SQLite calls it once for a constant path; what is DIRECTONLY cannot get into an index.
 
 #include <exception>
+#include <memory>
 #include <new>
 
-#include "lib/faces/sqlite/api.h"
+#include "lib/faces/sqlite/filter_argument.h"
 SQLITE_EXTENSION_INIT1
 
 namespace nestline { inline namespace v0_3 { namespace sqlite {
@@ -35,32 +36,42 @@ constexpr int kOpensFiles = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTON
 constexpr Function kFunctions[] = {
     {"nestline_build", 1, 3, kPure, nullptr, build_step, build_result},
     {"nestline_merge", 1, 1, kPure, nullptr, merge_step, merge_result},
+    {"nestline_insert", 2, 2, kPure, nullptr, change_step, insert_result},
+    {"nestline_erase", 2, 2, kPure, nullptr, change_step, erase_result},
+    {"nestline_may_contain", 2, 2, kPure, contains, nullptr, nullptr},
+    {"nestline_may_contain_or_null", 2, 2, kPure, contains_or_null, nullptr, nullptr},
+    // Older names.
     {"nestline_contains", 2, 2, kPure, contains, nullptr, nullptr},
+    {"nestline_contains_or_null", 2, 2, kPure, contains_or_null, nullptr, nullptr},
     {"nestline_count", 2, 2, kPure, count, nullptr, nullptr},
+    {"nestline_count_or_null", 2, 2, kPure, count_or_null, nullptr, nullptr},
     {"nestline_info", 1, 1, kPure, info, nullptr, nullptr},
     {"nestline_open", 1, 1, kOfStatement, open, nullptr, nullptr},
     {"nestline_file", 1, 1, kOpensFiles, file, nullptr, nullptr},
 };
 
-int define_functions(sqlite3* database) {
+int define_functions(sqlite3* database) noexcept try {
+  const auto filters = std::make_shared<ConnectionFilters>();
   for (const Function& function : kFunctions) {
     for (int arguments = function.fewest; arguments <= function.most; ++arguments) {
-      // The name is the user data: errors begin with it.
+      // SQLite destroys the data in any case.
       const int status = sqlite3_create_function_v2(
-          database, function.name, arguments, function.flags, const_cast<char*>(function.name),
-          function.scalar, function.step, function.result, nullptr);
+          database, function.name, arguments, function.flags,
+          new FunctionData{function.name, filters}, function.scalar, function.step, function.result,
+          [](void* data) { delete static_cast<FunctionData*>(data); });
       if (status != SQLITE_OK) return status;
     }
   }
   return SQLITE_OK;
+} catch (const std::bad_alloc&) {
+  return SQLITE_NOMEM;
 }
 
 }  // namespace
 
 void set_caught_error(sqlite3_context* context) noexcept {
   const auto report = [context](const char* sentence) {
-    const auto* const name = static_cast<const char*>(sqlite3_user_data(context));
-    if (char* const text = sqlite3_mprintf("%s: %s", name, sentence)) {
+    if (char* const text = sqlite3_mprintf("%s: %s", data_of(context).name, sentence)) {
       sqlite3_result_error(context, text, -1);
       sqlite3_free(text);
     } else {

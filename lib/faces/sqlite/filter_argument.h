@@ -1,25 +1,24 @@
 // The filter that is an argument of a function: a blob, or a handle.
 //
-// A blob is checked once for each statement and not copied. But SQLite copies one from a subquery
-// or a column for every row. So nestline_open takes a blob to memory once, nestline_file maps a
-// file, and both return a handle: a BLOB of 16 bytes that SQLite may copy, sort and materialize.
+// SQLite copies a blob from a subquery or a column for every row, to any place. So a connection
+// keeps the filters of the blobs that were asked last, checked and in memory, and knows them again
+// by what is in them (identity.h). nestline_open and nestline_file return a handle, for which
+// nothing has to be copied: a BLOB of 16 bytes that SQLite may itself copy, sort and materialize.
 // (Pointers become NULL where SQLite stores them, and copies may outlive the object.)
 //
 // A handle stands for what is in the filter: SQLite may evaluate one nestline_open several times
 // for a row, for a condition, an order and a result, and gets the same handle.
 //
-// What was checked and opened is kept by the statement, as its "auxiliary data": SQLite drops them
-// when the statement ends or is reset. A handle is a number that is never used again, so one that
-// has outlived its filter is an error. SQLite has two kinds of auxiliary data.
+// What was opened is also kept by the statement, as its "auxiliary data": SQLite drops them when
+// the statement ends or is reset, and in a trigger with each row. A handle is a number that is
+// never used again, so one that has outlived its filter is an error. SQLite has two kinds of
+// auxiliary data.
 //
 //   of a statement   Negative numbers, as SQLite's own JSON functions use them. The documents
-//                    reserve these numbers. Where a version did not keep them, blobs would be
-//                    checked for each row, and handles would be errors.
+//                    reserve these numbers. Where a version did not keep them, handles would be
+//                    errors.
 //   of an argument   Documented. Kept only where the argument is constant: a parameter, a literal.
 //                    nestline_open keeps its handle there.
-//
-// A subquery that depends on the row may give another blob at the same address. BlobFilter::is_same
-// tells most of them apart, and blob_filter.h explains why the others are answered rightly too.
 #ifndef NESTLINE_LIB_FACES_SQLITE_FILTER_ARGUMENT_H_
 #define NESTLINE_LIB_FACES_SQLITE_FILTER_ARGUMENT_H_
 
@@ -28,11 +27,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <span>
 #include <variant>
 
-#include "lib/faces/embed/blob_filter.h"
+#include "lib/faces/embed/identity.h"
+#include "lib/faces/embed/recent.h"
 #include "lib/faces/sqlite/api.h"
 #include "nestline/io.h"
 
@@ -41,39 +40,48 @@ namespace nestline { inline namespace v0_3 { namespace sqlite {
 // The bytes of a BLOB. Throws Refusal unless it is one.
 std::span<const std::byte> blob_of(sqlite3_value* value);
 
-// A filter behind a handle.
+// A filter in memory, or of a file.
 struct Opened {
-  std::uint64_t number = 0;
+  std::uint64_t number = 0;  // none other has it
   std::variant<Filter, MappedFilter> filter;
   std::filesystem::path path{};  // of a file
   std::uint64_t bytes = 0;       // of the file or the blob
-  std::uint64_t digest = 0;      // of the blob: others may have the same
+  Identity identity{};           // of the blob
 };
+using SharedOpened = std::shared_ptr<const Opened>;
 
 // A handle is the text "nestline" and the number.
 using Handle = std::array<std::byte, 16>;
 Handle handle_of(const Opened& opened);
 
-// What a statement has checked, and the filters that it has opened: the last few of each.
+// The filters in the blobs that a connection asked last: so many, of so many bytes, and the newest.
+class ConnectionFilters {
+ public:
+  static constexpr std::size_t kMost = 64;
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{256} << 20;
+  // The filter in these bytes. O(kMost) if it is kept, else O(bytes). Throws FormatError,
+  // std::bad_alloc.
+  SharedOpened open(std::span<const std::byte> bytes);
+
+ private:
+  Recent<SharedOpened> kept_{kMost, kMostBytes};
+};
+
+// The filters that a statement has opened: the last few.
 class StatementFilters {
  public:
   static constexpr std::size_t kMaxOpened = 64;
-  // The filter in these bytes, good until the next call. Throws FormatError, std::bad_alloc.
-  const BlobFilter& checked(std::span<const std::byte> bytes);
-  // The filter of these bytes, of this path, of this number. It is the newest then, and good until
-  // kMaxOpened others are. If it is not kept it is opened, and the oldest goes for it; a number
-  // that is not kept gives null. Throws FormatError, std::system_error, std::bad_alloc.
-  const Opened& open_blob(std::span<const std::byte> bytes);
-  const Opened& open_file(const std::filesystem::path& path);
-  const Opened* find(std::uint64_t number);
+  // Makes it the newest; the oldest goes for it, if it is not kept.
+  void keep(SharedOpened opened);
+  // The one of this path or this number, the newest then. If it is not kept, the file is opened,
+  // and a number gives null. Throws FormatError, std::system_error, std::bad_alloc.
+  SharedOpened open_file(const std::filesystem::path& path);
+  SharedOpened find(std::uint64_t number);
 
  private:
-  std::array<std::optional<BlobFilter>, 8> checked_;
   // Makes the first filter that has all this the newest; null if none has.
-  const Opened* newest_if(auto&& condition);
-  const Opened& keep(Opened opened);
-  std::size_t next_checked_ = 0;                                  // is replaced next
-  std::array<std::unique_ptr<const Opened>, kMaxOpened> opened_;  // the newest first
+  SharedOpened newest_if(auto&& condition);
+  std::array<SharedOpened, kMaxOpened> opened_;  // the newest first
 };
 
 // The statement's object of type T under this number, made if there is none; null if none is kept.
@@ -88,22 +96,20 @@ T* kept(sqlite3_context* context, int number) {
 
 StatementFilters* statement_filters(sqlite3_context* context);  // null if SQLite does not keep them
 // The filter behind a handle; null if the value is none. Throws Refusal where it is not there.
-const Opened* opened_of(sqlite3_context* context, sqlite3_value* value);
+SharedOpened behind_handle(sqlite3_context* context, sqlite3_value* value);
+// The same, or the filter of a blob.
+SharedOpened opened_of(sqlite3_context* context, sqlite3_value* value);
 
 // Returns work(filter) (may_contain, count). Throws Refusal, FormatError, std::bad_alloc.
 auto with_filter(sqlite3_context* context, sqlite3_value* value, auto&& work) {
-  if (const Opened* const opened = opened_of(context, value)) {
-    const auto answer = std::visit(work, opened->filter);
-    // Damage of a file makes answers true, so an answer that is not needs no look.
-    const auto* const mapped = std::get_if<MappedFilter>(&opened->filter);
-    if (answer != 0 && mapped != nullptr) {
-      if (const auto damage = mapped->damage()) throw FormatError(*damage);
-    }
-    return answer;
+  const SharedOpened opened = opened_of(context, value);
+  const auto answer = std::visit(work, opened->filter);
+  // Damage of a file makes answers true, so an answer that is not needs no look.
+  const auto* const mapped = std::get_if<MappedFilter>(&opened->filter);
+  if (answer != 0 && mapped != nullptr) {
+    if (const auto damage = mapped->damage()) throw FormatError(*damage);
   }
-  const std::span<const std::byte> bytes = blob_of(value);
-  StatementFilters* const filters = statement_filters(context);
-  return filters != nullptr ? work(filters->checked(bytes)) : work(BlobFilter(bytes));
+  return answer;
 }
 
 }}}  // namespace nestline::sqlite

@@ -41,14 +41,20 @@ std::string json_text(const auto& filter, std::uint64_t bytes) {
   add("doublings", filter.growth());
   add("max_capacity", filter.max_capacity());
   text.append(",\"turns_over\":").append(filter.turns_over() ? "true" : "false");
-  return text + "}";
+  return text + ",\"key_kinds\":\"" + key_kinds_text(filter.key_kinds()) + "\"}";
 }
 
-// The answer is lookup(filter, key); NULL if one of them is.
-void look_up(sqlite3_context* context, sqlite3_value** arguments, auto&& lookup) noexcept {
+constexpr auto kMayContain = [](const auto& filter, Key key) { return filter.may_contain(key); };
+constexpr auto kCount = [](const auto& filter, Key key) { return filter.count(key); };
+
+// The answer is lookup(filter, key); NULL if the key is.
+void look_up(sqlite3_context* context, sqlite3_value** arguments, auto lookup) noexcept {
   guarded(context, [&] {
-    if (is_null(arguments[0]) || is_null(arguments[1])) return;
+    require_filter(arguments[0]);
+    if (is_null(arguments[1])) return;
     const auto answer = with_filter(context, arguments[0], [&](const auto& filter) {
+      const KeyKinds kinds = filter.key_kinds();
+      if ((kinds & kAllKinds) == 0) require_key_kinds(kinds, kind_of(arguments[1]));
       return with_key(arguments[1], [&](Key key) { return lookup(filter, key); });
     });
     sqlite3_result_int(context, static_cast<int>(answer));
@@ -69,18 +75,26 @@ StatementFilters& filters_of(sqlite3_context* context) {
 }  // namespace
 
 void contains(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
-  look_up(context, arguments, [](const auto& filter, Key key) { return filter.may_contain(key); });
+  look_up(context, arguments, kMayContain);
+}
+
+void contains_or_null(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  if (!is_null(arguments[0])) look_up(context, arguments, kMayContain);
 }
 
 void count(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
-  look_up(context, arguments, [](const auto& filter, Key key) { return filter.count(key); });
+  look_up(context, arguments, kCount);
+}
+
+void count_or_null(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  if (!is_null(arguments[0])) look_up(context, arguments, kCount);
 }
 
 void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
   guarded(context, [&] {
-    if (is_null(arguments[0])) return;
+    require_filter(arguments[0]);
     std::string text;
-    if (const Opened* const opened = opened_of(context, arguments[0])) {
+    if (const SharedOpened opened = behind_handle(context, arguments[0])) {
       text = std::visit([&](const auto& filter) { return json_text(filter, opened->bytes); },
                         opened->filter);
     } else {
@@ -93,13 +107,15 @@ void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
 
 void open(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
   guarded(context, [&] {
-    if (is_null(arguments[0])) return;
+    require_filter(arguments[0]);
     StatementFilters& filters = filters_of(context);
-    const Opened* opened = opened_of(context, arguments[0]);
     // The number of what was opened for a constant argument.
     auto* const number = kept<std::uint64_t>(context, 0);
-    if (opened == nullptr && number != nullptr) opened = filters.find(*number);
-    if (opened == nullptr) opened = &filters.open_blob(blob_of(arguments[0]));
+    SharedOpened opened = number != nullptr ? filters.find(*number) : nullptr;
+    if (opened == nullptr) {
+      opened = opened_of(context, arguments[0]);
+      filters.keep(opened);
+    }
     if (number != nullptr) *number = opened->number;
     set_handle(context, *opened);
   });
@@ -107,14 +123,13 @@ void open(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
 
 void file(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
   guarded(context, [&] {
-    if (is_null(arguments[0])) return;
     const std::span<const std::byte> bytes = bytes_of(arguments[0]);
     const std::string path(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     if (sqlite3_value_type(arguments[0]) != SQLITE_TEXT || path.empty() ||
         path.find('\0') != std::string::npos) {
       throw Refusal("the path of a file is a TEXT without a zero byte");
     }
-    set_handle(context, filters_of(context).open_file(path));
+    set_handle(context, *filters_of(context).open_file(path));
   });
 }
 

@@ -23,6 +23,20 @@ namespace nestline { inline namespace v0_3 { namespace sqlite {
 
 inline bool is_null(sqlite3_value* value) { return sqlite3_value_type(value) == SQLITE_NULL; }
 
+// Throws Refusal for NULL in place of a filter: as an answer it would drop rows without a word.
+inline void require_filter(sqlite3_value* value) {
+  if (!is_null(value)) return;
+  throw Refusal(
+      "there is no filter, it is NULL: is the parameter bound, or has the subquery no row?");
+}
+
+// The kind of key that a value is, and all that there are. A column may have values of each.
+inline KeyKinds kind_of(sqlite3_value* value) {
+  const int type = sqlite3_value_type(value);
+  return type == SQLITE_TEXT ? kTextKeys : type == SQLITE_BLOB ? kBytesKeys : kNumberKeys;
+}
+constexpr KeyKinds kAllKinds = kNumberKeys | kTextKeys | kBytesKeys;
+
 // The bytes of a BLOB, or of a TEXT in UTF-8, as long as the value lasts. Throws std::bad_alloc.
 inline std::span<const std::byte> bytes_of(sqlite3_value* value) {
   const bool is_text = sqlite3_value_type(value) == SQLITE_TEXT;

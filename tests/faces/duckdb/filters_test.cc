@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "nestline/io.h"
+#include "tests/filters/file/format_tools.h"
 
 namespace {
 
@@ -54,6 +55,27 @@ TEST(DuckdbFilters, TheSamePlaceHasOtherContent) {
   }
   std::ranges::fill(place, std::byte{0});
   EXPECT_THROW((void)filters.open(place), nestline::FormatError);
+}
+
+// What a filter names is a part of what it is known by.
+TEST(DuckdbFilters, OtherKindsAreAnotherFilter) {
+  using namespace nestline::format_tools;
+  Filters filters({8, 1 << 20});
+  const Bytes none = filter_of(7);
+  Bytes dates = none;
+  put32(dates, kKeyKindsAt, 16);
+  seal_header(dates);
+  Bytes place = none;
+  for (int round = 0; round < 3; ++round) {
+    std::ranges::copy(none, place.begin());
+    const auto first = filters.open(place);
+    EXPECT_EQ(first.filter->key_kinds(), 0u);
+    std::ranges::copy(dates, place.begin());
+    const auto second = filters.open(place);
+    EXPECT_EQ(second.filter->key_kinds(), 16u);
+    EXPECT_NE(first.handle, second.handle);
+    EXPECT_EQ(filters.open(second.handle).filter->key_kinds(), 16u);
+  }
 }
 
 TEST(DuckdbFilters, AreCheckedBeforeTheyAreKept) {

@@ -30,17 +30,62 @@ function ran(program, words, input) {
   return stdout;
 }
 
+const example = fs.readFileSync(path.join(tests, 'documents', 'examples', 'duckdb.sql'), 'utf8');
+const { SELECT, EXECUTE, PREPARE, SET } = duckdb.StatementType;
+const answers = ['1000', '2000', '1000', '1000', 'true', '1000', '7', '3000', 'true,false'];
+
 test('the example of the document', async () => {
-  const text = fs.readFileSync(path.join(tests, 'documents', 'examples', 'duckdb.sql'), 'utf8');
   const printed = [];
   process.chdir(folder); // it makes files
-  const statements = await connection.extractStatements(text);
+  const statements = await connection.extractStatements(example);
   for (let i = 0; i < statements.count; ++i) {
     const statement = await statements.prepare(i);
     const result = await statement.runAndReadAll();
-    if (statement.statementType === duckdb.StatementType.SELECT) printed.push(result.getRows().join(' '));
+    if ([SELECT, EXECUTE].includes(statement.statementType)) printed.push(result.getRows().join(' '));
   }
-  assert.deepStrictEqual(printed, ['1000', '2000', '1000', 'true', '1000', '7', '3000']);
+  assert.deepStrictEqual(printed, answers);
+});
+
+// The same database has the tables, but no variable until the statements set it; then the answers are the same.
+test('the example in another connection', async () => {
+  const other = await instance.connect();
+  for (const sets of [false, true]) {
+    const statements = await other.extractStatements(example);
+    const printed = [], refused = [];
+    for (let i = 0; i < statements.count; ++i) {
+      const statement = await statements.prepare(i);
+      const type = statement.statementType;
+      if (![SELECT, EXECUTE, sets ? SET : PREPARE].includes(type)) continue;
+      try {
+        const rows = (await statement.runAndReadAll()).getRows();
+        if (type !== SET && type !== PREPARE) printed.push(rows.join(' '));
+      } catch (error) {
+        refused.push(error.message);
+      }
+    }
+    for (const error of refused) assert.match(error, /there is no filter, it is NULL: is the variable set in this connection/);
+    assert.strictEqual(refused.length, sets ? 0 : 6); // all that ask a variable
+    assert.deepStrictEqual(printed, sets ? answers : answers.filter((_, i) => [4, 6, 7].includes(i)));
+  }
+});
+
+test('prepared statements ask the filter that they are given', async () => {
+  await connection.run('CREATE OR REPLACE TABLE members AS SELECT range AS id FROM range(2000)');
+  const build = (most) => one(`SELECT nestline_open(nestline_build(id)) FROM members WHERE id < ${most}`);
+  const sql = `SELECT count(*) FROM (SELECT * FROM range(5000) t(customer) WHERE nestline_may_contain($f, customer))
+    JOIN members ON id = customer`;
+  const prepared = await connection.prepare(sql);
+  await connection.run(`PREPARE asked AS ${sql}`);
+  for (const most of [1000, 2000, 1500]) {
+    const plain = Number(await one(sql, { f: await build(most) }));
+    assert.ok(plain >= most && plain < most + 30, `${plain}`);
+    prepared.bind({ f: await build(most) });
+    assert.strictEqual(Number((await prepared.runAndReadAll()).getRows()[0][0]), plain);
+    await connection.run(`SET VARIABLE members = (SELECT nestline_open(nestline_build(id)) FROM members WHERE id < ${most})`);
+    assert.strictEqual(Number(await one("EXECUTE asked(f := getvariable('members'))")), plain);
+  }
+  prepared.bindNull(1);
+  await assert.rejects(prepared.runAndReadAll(), /there is no filter, it is NULL/);
 });
 
 test('values bound by a program', async () => {
@@ -91,15 +136,14 @@ const inSqlite = ['7', '-7', '-9223372036854775808', '20783', "'a' || char(0) ||
   "x'00ff80'"];
 const inPython = ['7', '-7', '-2**63', '20783', "'a\\0b'", "'gr\\u00fc\\u00df \\U0001f426'", "b'\\0\\xff\\x80'"];
 
-// A filter of each value, joined by nestline_insert, since a column has one type.
+// A filter of each value, joined by nestline_merge, since a column has one type.
 async function filterOf(values) {
-  let blob = await one('SELECT nestline_build(k, 0.0001, 100) FROM (SELECT 1 AS k WHERE false)');
-  for (const value of values) blob = await one(`SELECT nestline_insert($1, ${value})`, [blob]);
-  return blob;
+  const each = values.map((value) => `(SELECT nestline_build(${value}, 0.0001, 100))`).join(', ');
+  return one(`SELECT nestline_merge(f) FROM (SELECT unnest([${each}]) AS f)`);
 }
-async function foundIn(file) {
+async function foundIn(file, values) {
   const found = [];
-  for (const value of ofDuckdb) found.push(await one(`SELECT nestline_may_contain(nestline_load('${file}'), ${value})`));
+  for (const value of values) found.push(await one(`SELECT nestline_may_contain(nestline_load('${file}'), ${value})`));
   return found;
 }
 
@@ -107,12 +151,17 @@ test('SQLite', { skip: !NESTLINE_SQLITE }, async () => {
   const file = path.join(folder, 'sqlite.nest');
   const ask = (sql) => ran('sqlite3', ['-cmd', `.load ${NESTLINE_SQLITE}`, ':memory:', sql]).trim();
   ask(`SELECT writefile('${file}', nestline_build(column1, 0.0001)) FROM (VALUES (${inSqlite.join('), (')}))`);
-  assert.deepStrictEqual(await foundIn(file), ofDuckdb.map(() => true));
+  assert.deepStrictEqual(await foundIn(file, inSql), inSql.map(() => true));
+  await assert.rejects(foundIn(file, ofDuckdb), /built of keys of kind number, text, bytes, and this key is of kind date/);
   assert.strictEqual(await one(`SELECT nestline_info(nestline_load('${file}')).keys`), BigInt(ofDuckdb.length));
   await one(`SELECT nestline_save($1, '${file}')`, [await filterOf(ofDuckdb)]);
   const counts = inSqlite.map((value) => `nestline_count(nestline_file('${file}'), ${value})`);
   assert.strictEqual(ask(`SELECT ${[...counts, `nestline_count(nestline_file('${file}'), '7')`].join(', ')}`),
     `${'1|'.repeat(counts.length)}0`);
+  await one(`SELECT nestline_save(nestline_build(DATE '2026-11-26'), '${file}')`);
+  const refused = spawnSync('sqlite3', ['-cmd', `.load ${NESTLINE_SQLITE}`, ':memory:',
+    `SELECT nestline_contains(nestline_file('${file}'), 20783)`], { encoding: 'utf8' });
+  assert.match(refused.stderr, /built of keys of kind date, and this key is of kind number/);
 });
 
 // With the package for Python where it is built, else with a reader of the format that shares nothing with us.
@@ -141,5 +190,5 @@ for key in keys: assert other.insert(key)
 other.save(${JSON.stringify(file)})
 `;
   ran(NESTLINE_PYTHON, ['-B', '-c', users]);
-  assert.deepStrictEqual(await foundIn(file), ofDuckdb.map(() => true));
+  assert.deepStrictEqual(await foundIn(file, ofDuckdb), ofDuckdb.map(() => true)); // it names no kinds
 });

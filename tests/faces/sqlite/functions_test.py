@@ -14,8 +14,15 @@ from extension_case import ExtensionCase, connect
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "filters" / "file"))
 from format_reader import Reader  # noqa: E402
+from xxh3 import xxh3_64  # noqa: E402
 
 COMMAND = os.environ.get("NESTLINE", "")
+
+
+def naming(blob, kinds):
+    """The same filter, which names these kinds of keys."""
+    header = blob[:36] + kinds.to_bytes(4, "little") + blob[40:4088]
+    return header + xxh3_64(header).to_bytes(8, "little") + blob[4096:]
 
 
 class BuildTest(ExtensionCase):
@@ -72,9 +79,64 @@ class BuildTest(ExtensionCase):
         blob = self.build([None, 1, None])
         self.assertEqual(self.one("SELECT nestline_info(?) ->> 'keys'", (blob,)), 1)
         self.assertIsNone(self.contains(blob, None))
+        no_row = "(SELECT nestline_open(x) FROM (SELECT 1 AS x) WHERE 0)"
         for sql in ("nestline_contains(NULL, 1)", "nestline_count(NULL, 1)", "nestline_info(NULL)",
-                    "nestline_open(NULL)", "nestline_file(NULL)", "nestline_merge(NULL)"):
+                    "nestline_open(NULL)", "nestline_merge(NULL)", "nestline_contains(NULL, NULL)",
+                    f"nestline_contains({no_row}, 1)", "nestline_contains(?, 1)"):
+            self.refused("there is no filter, it is NULL", "SELECT " + sql, (None,) if "?" in sql else ())
+        self.refused("a TEXT without a zero byte", "SELECT nestline_file(NULL)")
+        self.refused("there is no filter, it is NULL",
+                     "SELECT nestline_merge(column1) FROM (VALUES (?), (NULL))", (blob,))
+        for sql in ("nestline_contains_or_null(NULL, 1)", "nestline_count_or_null(NULL, 1)",
+                    f"nestline_contains_or_null({no_row}, 1)", "nestline_merge(1) WHERE 0",
+                    "CASE WHEN 0 THEN nestline_contains(NULL, 1) END"):
             self.assertIsNone(self.one("SELECT " + sql), sql)
+        answers = "SELECT nestline_contains_or_null(?1, ?2), nestline_count_or_null(?1, ?2)"
+        self.assertEqual(self.all(answers, (blob, 1)), [(1, 1)])
+        self.assertEqual(self.all(answers, (blob, None)), [(None, None)])
+        # Rows that conditions exclude are not asked.
+        self.database.execute("CREATE TABLE some (f, k)")
+        self.database.executemany("INSERT INTO some VALUES (?, ?)", [(blob, 1), (None, 1)] * 500)
+        for condition in ("f IS NOT NULL AND nestline_contains(f, k)",
+                          "nestline_contains_or_null(f, k)",
+                          "CASE WHEN f IS NOT NULL THEN nestline_contains(f, k) END"):
+            self.assertEqual(self.one(f"SELECT count(*) FROM some WHERE {condition}"), 500, condition)
+
+    def kinds(self, blob):
+        return self.one("SELECT nestline_info(?) ->> 'key_kinds'", (blob,))
+
+    def test_filters_name_the_kinds_of_their_keys(self):
+        for keys, kinds in (([1, 2.0, 0.5], "number"), (["a"], "text"), ([b"a"], "bytes"), ([None], ""),
+                            ([7, "x", b"y"], "number, text, bytes"), ([], "")):
+            self.assertEqual(self.kinds(self.build(keys)), kinds)
+        self.assertEqual(int.from_bytes(self.build([7, b"y"])[36:40], "little"), 5)
+        merged = "SELECT nestline_merge(column1) FROM (VALUES (?), (?))"
+        parts = [self.build(keys, 0.01, 100) for keys in ([7], ["x"], [None])]
+        self.assertEqual(self.kinds(self.one(merged, (parts[0], parts[1]))), "number, text")
+        self.assertEqual(self.kinds(self.one(merged, (parts[2], parts[1]))), "text")
+        self.assertEqual(self.kinds(self.one(merged, (parts[0], naming(parts[1], 0)))), "")
+        # A column may have values of all types, so each is asked, unless the filter has no such keys.
+        text = self.build(["x"], 0.0001)
+        self.assertEqual([self.contains(text, key) for key in ("x", b"x", 7, 0.5, None)], [1, 1, 0, 0, None])
+        dates = naming(text, 1 << 4)
+        path = self.folder / "dates.nest"
+        path.write_bytes(dates)
+        for key, kind in (("x", "text"), (b"x", "bytes"), (7, "number"), (0.5, "number")):
+            for filter_, parameter in (("?1", dates), ("nestline_open(?1)", dates),
+                                       ("nestline_file(?1)", str(path))):
+                for function in ("contains", "count", "contains_or_null"):
+                    self.refused(f"built of keys of kind date, and this key is of kind {kind}: ",
+                                 f"SELECT nestline_{function}({filter_}, ?2)", (parameter, key))
+        self.assertEqual(self.contains(naming(text, 1 << 4 | 2), 7), 0)
+        self.assertIsNone(self.contains(dates, None))
+        self.assertEqual(self.contains(naming(text, 0), "x"), 1)
+        self.refused("kinds of keys that this library does not know", "SELECT nestline_contains(?, 1)",
+                     (naming(text, 1 << 15),))
+        # Of the same length, at the same place: other kinds are another filter.
+        self.database.execute("CREATE TABLE two (f)")
+        self.database.executemany("INSERT INTO two VALUES (?)", [(text,), (dates,)])
+        self.refused("of kind date", "SELECT nestline_contains(f, 'x') FROM two")
+        self.refused("of kind date", "SELECT nestline_contains(nestline_open(f), 'x') FROM two")
 
     def test_no_keys_give_a_filter_that_contains_nothing(self):
         for keys in ([], [None]):
@@ -115,6 +177,17 @@ class BuildTest(ExtensionCase):
                 for i in random.Random(5).sample(range(rows), 50):
                     value = {"i": i, "i % 30000": i % 30000}.get(key, 7 if i % 100 else i)
                     self.assertEqual(self.contains(blob, value), 1, value)
+
+    def test_the_same_rows_give_the_same_bytes(self):
+        self.database.execute("CREATE TABLE ordered (k)")
+        keys = [k % 90000 for k in range(100000)]
+        blobs = set()
+        for order in (keys, keys[::-1], random.Random(6).sample(keys, len(keys))):
+            self.database.execute("DELETE FROM ordered")
+            self.database.executemany("INSERT INTO ordered VALUES (?)", ((k,) for k in order))
+            blobs.add(self.one("SELECT nestline_build(k) FROM ordered"))
+        self.assertEqual(len(blobs), 1)
+        self.assertEqual(self.one("SELECT nestline_info(?) ->> 'keys'", (blobs.pop(),)), 100000)
 
     def test_groups_and_filters_of_rows(self):
         self.database.execute("CREATE TABLE t (g, k)")
@@ -173,7 +246,7 @@ class MergeTest(ExtensionCase):
             blob = self.build(keys, 0.001, 1000)
             self.database.execute("INSERT INTO parts VALUES (?)", (blob,))
         self.database.execute("INSERT INTO parts VALUES (NULL)")
-        merged = self.one("SELECT nestline_merge(f) FROM parts")
+        merged = self.one("SELECT nestline_merge(f) FILTER (WHERE f IS NOT NULL) FROM parts")
         found = [self.contains(merged, key) for key in range(40000)]
         self.assertTrue(all(found[:3200]))
         self.assertLess(sum(found[3200:]), 1200)

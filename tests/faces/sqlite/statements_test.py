@@ -5,6 +5,7 @@ import pathlib
 import random
 import sqlite3
 import subprocess
+import sys
 import threading
 import unittest
 
@@ -93,6 +94,25 @@ class KeptFiltersTest(ExtensionCase):
             forged = b"nestline" + number.to_bytes(8, "little")
             self.refused(gone, "SELECT nestline_contains(?, 1)", (forged,))
 
+    def test_a_handle_leads_to_nothing_in_another_process(self):
+        """Not even where the other has opened as many filters."""
+        path = self.folder / "handles.db"
+        with connect(path) as database:
+            database.execute("CREATE TABLE filters (f)")
+            database.execute("INSERT INTO filters VALUES (?)", (self.blobs[1],))
+        ask = (
+            "from extension_case import connect; import sqlite3, sys; d = connect(sys.argv[1]);"
+            "d.execute('CREATE TABLE IF NOT EXISTS handles AS SELECT nestline_open(f) AS h FROM filters');"
+            "print(d.execute('SELECT nestline_contains((SELECT nestline_open(f) FROM filters), 1000), '"
+            "'nestline_contains((SELECT h FROM handles), 1000)').fetchall())"
+        )
+        runs = [
+            subprocess.run([sys.executable, "-c", ask, path], cwd=pathlib.Path(__file__).parent,
+                           capture_output=True, text=True, check=False)
+            for _ in range(2)
+        ]  # fmt: skip
+        self.assertIn("good in the statement that made it", runs[1].stderr)
+
     def test_a_file_is_replaced_between_runs(self):
         path = self.folder / "f.nest"
         sql = "SELECT nestline_contains(nestline_file(?), ?)"
@@ -114,8 +134,41 @@ class KeptFiltersTest(ExtensionCase):
         self.assertEqual(rows, [(k, int(k >= 2000)) for k in range(1900, 2100)])
 
 
+class ChangeTest(ExtensionCase):
+    def test_keys_come_and_go(self):
+        self.database.execute("CREATE TABLE numbers AS WITH RECURSIVE s(i) AS (VALUES (0) UNION ALL "
+                              "SELECT i + 1 FROM s WHERE i < 1999) SELECT i FROM s")
+        ask = "SELECT i FROM numbers WHERE nestline_may_contain(?, i) ORDER BY i"
+        one = self.one("SELECT nestline_build(0, 0.0001, 4000)")
+        few = self.one("SELECT nestline_insert(?, i) FROM numbers WHERE i > 0 AND i % 2 = 0", (one,))
+        found = self.column(ask, (few,))
+        self.assertTrue(set(found) >= set(range(0, 2000, 2)))
+        self.assertLess(len(found), 1010)
+        self.assertIn('"key_kinds":"number', self.one("SELECT nestline_info(?)", (few,)))
+        left = self.one("SELECT nestline_erase(nestline_open(?), i) FROM numbers WHERE i % 4 = 0", (few,))
+        found = self.column(ask, (left,))
+        self.assertTrue(set(found) >= set(range(2, 2000, 4)))
+        self.assertLess(len(found), 510)
+        self.assertEqual(self.one("SELECT nestline_insert(?, NULL)", (few,)), few)
+        path = self.folder / "f.nest"
+        path.write_bytes(few)
+        self.assertEqual(self.one("SELECT nestline_erase(nestline_file(?), i) FROM numbers WHERE i % 4 = 0", (str(path),)),
+                         left)
+
+    def test_what_is_refused(self):
+        small = self.one("SELECT nestline_build(1, 0.01, 10)")
+        numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9000)"
+        self.refused("no room for all of these keys", f"{numbers} SELECT nestline_insert(?, i) FROM n", (small,))
+        for name in ("nestline_insert", "nestline_erase"):
+            self.refused("there are no rows", f"{numbers} SELECT {name}(?, i) FROM n WHERE i < 0", (small,))
+            self.refused("it is NULL", f"SELECT {name}(NULL, 1)")
+            self.refused("the same in all rows", f"{numbers} SELECT {name}(iif(i < 5, ?, ?), i) FROM n",
+                         (small, self.build([1, 2])))
+            self.refused("a filter is a BLOB", f"SELECT {name}('text', 1)")
+
+
 class HostileTest(ExtensionCase):
-    FUNCTIONS = ("nestline_contains(?, 1)", "nestline_count(?, 1)", "nestline_info(?)",
+    FUNCTIONS = ("nestline_insert(?, 1)", "nestline_erase(?, 1)", "nestline_contains(?, 1)", "nestline_count(?, 1)", "nestline_info(?)",
                  "nestline_open(?)", "nestline_merge(?)")
 
     def test_every_damage_is_an_error(self):
@@ -124,19 +177,30 @@ class HostileTest(ExtensionCase):
         for i, place in enumerate(places):
             damaged = bytearray(blob)
             damaged[place] ^= 1 << i % 8
-            self.refused("bytes: at byte", f"SELECT {self.FUNCTIONS[i % 5]}", (bytes(damaged),))
+            self.refused("bytes: at byte", f"SELECT {self.FUNCTIONS[i % 7]}", (bytes(damaged),))
         for length in [*range(0, 100), *range(100, len(blob), 61), len(blob) - 1]:
-            self.refused("", f"SELECT {self.FUNCTIONS[length % 5]}", (blob[:length],))
+            self.refused("", f"SELECT {self.FUNCTIONS[length % 7]}", (blob[:length],))
         self.refused("bytes: at byte", "SELECT nestline_contains(?, 1)", (blob + b"x",))
         self.assertEqual(self.contains(blob, 1), 1)
 
-    def test_damage_after_a_good_blob_at_the_same_place(self):
-        blob = self.build(range(300), 0.001)
+    def test_a_checked_blob_is_known_again_in_any_statement(self):
+        # A copy of it that is damaged in a block shows which filter answers: the one that was checked.
+        keys = range(300)
+        blob = self.build(keys, 0.001)
         damaged = bytearray(blob)
-        damaged[4200] ^= 1
-        for _ in range(20):
-            self.assertEqual(self.contains(blob, 1), 1)
-            self.refused("checksum", "SELECT nestline_contains(?, 1)", (bytes(damaged),))
+        damaged[4096:4096 + 60] = bytes(60)
+        self.refused("checksum", "SELECT nestline_contains(?, 1)", (bytes(damaged),))
+        self.assertEqual(self.contains(blob, 1), 1)
+        self.database.execute("CREATE TABLE filters (f)")
+        self.database.execute("INSERT INTO filters VALUES (?)", (bytes(damaged),))
+        for filter_ in ("f", "nestline_open(f)"):
+            for key in keys:
+                self.assertEqual(self.one(f"SELECT nestline_contains({filter_}, ?) FROM filters", (key,)), 1)
+        self.refused("checksum", "SELECT nestline_merge(f) FROM filters")  # it makes a copy of its own
+        # After 64 others it has gone.
+        for other in range(64):
+            self.assertEqual(self.contains(self.build([other], 0.01), other), 1)
+        self.refused("checksum", "SELECT nestline_contains(f, 1) FROM filters")
 
     def test_values_that_are_no_filter(self):
         sentence = "a filter is a BLOB that nestline_build made"
