@@ -118,7 +118,8 @@ class NESTLINE_EXPORT Filter {
   /// An empty filter. Throws std::invalid_argument that names the option's bounds, std::bad_alloc.
   explicit Filter(const Options& options);
   /// A filter of all `keys`, equal ones being copies: as by inserts into Filter(options), up to
-  /// where fingerprints lie, in a fraction of the time. parallel::build leaves the same bytes.
+  /// where fingerprints lie, in a fraction of the time. parallel::build leaves the same bytes. The
+  /// same keys in another order may leave others: sort them where that matters.
   ///
   /// More keys than options.capacity make it double first, as far as options.max_capacity allows,
   /// and so does a key that finds no room. Copies that are not stored do not count: where there are
@@ -240,6 +241,10 @@ class NESTLINE_EXPORT Filter {
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] int bits() const noexcept;            ///< Fingerprint width: 8, 9, 10, 12 or 16.
   [[nodiscard]] std::uint64_t seed() const noexcept;  ///< The seed given in Options.
+  /// The kinds of keys that the filter names, bits that docs/FORMAT.md lists; 0: none, as of every
+  /// filter that was not made in SQL. They come with a file and go into copies and unions; what is
+  /// inserted does not change them.
+  [[nodiscard]] std::uint32_t key_kinds() const noexcept;
   /// Bytes of memory, or of the mapped file, that the filter occupies.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 

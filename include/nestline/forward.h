@@ -41,6 +41,7 @@ class Store;
 struct StoreStats;
 struct StoreReport;
 struct StoreError;
+struct StoreBusy;
 struct FilePieces;
 struct StoredFile;
 struct ClusterOptions;

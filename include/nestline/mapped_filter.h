@@ -119,6 +119,7 @@ class NESTLINE_EXPORT MappedFilter {
   [[nodiscard]] double expected_fpr() const noexcept;
   [[nodiscard]] int bits() const noexcept;
   [[nodiscard]] std::uint64_t seed() const noexcept;
+  [[nodiscard]] std::uint32_t key_kinds() const noexcept;
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
  private:

@@ -145,7 +145,8 @@ uint64_t nestline_store_put_file(nestline_store* store, const void* name, size_t
 /// Passes the file to `write`. False: there is no such file (*error is NULL), or the call failed.
 bool nestline_store_get_file(const nestline_store* store, const void* name, size_t size,
                              nestline_write write, void* context, const char** error);
-/// Removes the file, not its pieces. False: there is none (*error is NULL), or the call failed.
+/// Removes the file; nestline_store_compact drops its pieces that no other file has. False: there
+/// is none (*error is NULL), or the call failed.
 bool nestline_store_erase_file(nestline_store* store, const void* name, size_t size,
                                const char** error);
 /// Takes what is known of a file. Return false to see no more.

@@ -58,6 +58,11 @@ class ShellExampleTest(unittest.TestCase):
         self.assertEqual((self.folder / "copy").read_bytes(), bytes(range(256)) * 100)
         self.assertEqual((self.folder / "copy.tsv").read_text(), "user:17\tAda\n")
 
+    def test_store_copy(self):
+        subprocess.run([os.environ["NESTLINE"], "store", "put", "users.db", "user:17", "Ada"], cwd=self.folder,
+                       check=True)
+        self.assertEqual(self.run_example("store_copy.sh"), "Ada")
+
     @unittest.skipUnless(shutil.which("javac"), "no javac (scripts/install-dependencies java)")
     def test_java(self):
         (self.folder / "lib").symlink_to(EXAMPLES.parent.parent.parent / "lib")

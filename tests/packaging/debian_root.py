@@ -11,7 +11,7 @@ import pathlib
 import shutil
 import subprocess
 
-MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
+RELEASE = "bookworm"
 # What users have before they install nestline.
 PROGRAMS = [
     "g++",
@@ -21,6 +21,7 @@ PROGRAMS = [
     "redis-server",
     "redis-tools",
     "sqlite3",
+    "postgresql-15",
     "python3",
 ]
 
@@ -44,6 +45,22 @@ FLEETING = (
 
 class NotPossible(Exception):
     """This machine cannot make such a root."""
+
+
+def mirror():
+    """Where packages come from: DEBIAN_MIRROR, or what apt is configured with."""
+    if "DEBIAN_MIRROR" in os.environ:
+        return os.environ["DEBIAN_MIRROR"]
+    wanted = ["Created-By: Packages", f"Codename: {RELEASE}"]
+    sites = subprocess.run(
+        ["apt-get", "indextargets", "--format", "$(SITE)", *wanted],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
+    if not sites:
+        raise NotPossible(f"apt has no source of {RELEASE}: set DEBIAN_MIRROR")
+    return sites[0]
 
 
 class Root:
@@ -120,7 +137,7 @@ class Prepared:
         new = self.folder / "new"
         shutil.rmtree(new, ignore_errors=True)
         made = subprocess.run(
-            ["debootstrap", "--variant=minbase", "bookworm", new, MIRROR],
+            ["debootstrap", "--variant=minbase", RELEASE, new, mirror()],
             capture_output=True,
             text=True,
             check=False,

@@ -45,6 +45,17 @@ sqlite3 -bail :memory: ".load $extension" \
    SELECT nestline_contains(x, 100), nestline_contains(x, 5000000) FROM f"
 """
 
+POSTGRESQL = r"""
+bin=/usr/lib/postgresql/15/bin
+su postgres -c "$bin/initdb --auth trust --pgdata /tmp/data" >/dev/null
+su postgres -c "$bin/pg_ctl --pgdata /tmp/data --wait --log /tmp/pg.log -o '-k /tmp -h \"\"' start" >/dev/null
+psql --host /tmp --username postgres --quiet --tuples-only --no-align --command "CREATE EXTENSION nestline" \
+  --command "SELECT nestline_may_contain(f, 100), nestline_may_contain(f, 5000000) FROM \
+             (SELECT nestline_build(g) FROM generate_series(1, 100) g) AS f(f)"
+su postgres -c "$bin/pg_ctl --pgdata /tmp/data --wait stop" >/dev/null
+rm -r /tmp/data /tmp/pg.log
+"""
+
 COMPLETION = """
 source /usr/share/bash-completion/completions/nestline
 COMP_WORDS=(nestline store get us)
@@ -126,7 +137,12 @@ class PackagesTest(unittest.TestCase):
             self.skipTest("there is no package for SQLite")
         self.assertEqual(self.root.run(SQLITE), "1|0\n")
 
-    def test_8_no_trace_after_they_are_removed(self):
+    def test_8_postgresql(self):
+        if "postgresql-15-nestline" not in self.names:
+            self.skipTest("there is no package for PostgreSQL")
+        self.assertEqual(self.root.run(POSTGRESQL), "t|f\n")
+
+    def test_9_no_trace_after_they_are_removed(self):
         self.assertIn("usr/bin/nestline", self.root.files())
         self.root.run("rm -r /work; apt-get -q purge --yes --autoremove " + " ".join(self.names))
         self.assertEqual(self.root.run("dpkg-query --show"), self.packages_before)

@@ -90,7 +90,7 @@ class PackagesTest(unittest.TestCase):
         expected = {*self.libraries, "libnestline-filter-dev", "libnestline-dev", "nestline", "nestline-redis",
                     "nestline-doc"}
         for option, package in [("PYTHON", "python3-nestline"),
-                                ("SQLITE", "libsqlite3-mod-nestline")]:
+                                ("SQLITE", "libsqlite3-mod-nestline"), ("POSTGRESQL", "postgresql-15-nestline")]:
             if f"NESTLINE_BUILD_{option}" in self.cache:
                 expected.add(package)
         self.assertEqual(set(self.packages), expected)

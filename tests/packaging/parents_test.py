@@ -132,6 +132,7 @@ PARENTS = {
     "an old Highway": (OLD_HIGHWAY + ADDED, [], 'headers of version "1.0.2"'),
     "leaves": ("get_cmake_property(before CACHE_VARIABLES)\n" + LEAVES, [], None),
     "shared": ("set(BUILD_SHARED_LIBS ON)\n" + ADDED + LINKED, [], None),
+    "debug names": ("include(GNUInstallDirs)\nset(CMAKE_DEBUG_POSTFIX d)\n" + EXPORTS, ["-DCMAKE_BUILD_TYPE=Debug"], None),
     "exports": ("include(GNUInstallDirs)\n" + EXPORTS, [], None),
     "twice": (ADDED + ADDED.replace(" nestline", " again") + LINKED, [], None),
     "twice, the second with more": (ADDED + ALL + ADDED.replace(" nestline", " again"), [],
@@ -209,6 +210,11 @@ class ParentsTest(unittest.TestCase):
         self.assertIn("share/doc/nestline", scripts)
         self.assertNotIn("share/doc/parent", scripts)
 
+    def test_pkg_config_names_the_file_as_the_build_does(self):
+        for parent, library in ("debug names", "nestline-filterd"), ("exports", "nestline-filter"):
+            [path] = (self.work / parent / "build").rglob("nestline-filter.pc")
+            self.assertIn(f"-l{library}\n", path.read_text())
+
     def test_sources_compile_whatever_the_parent_does_without(self):
         commands = json.loads((self.work / "strange flags/build/compile_commands.json").read_text())
         found = [each for each in commands if each["file"].endswith("/lib/filters/filter/sizing.cc")]
@@ -217,6 +223,22 @@ class ParentsTest(unittest.TestCase):
         done = subprocess.run([*shlex.split(found[0]["command"]), "-fsyntax-only"], cwd=found[0]["directory"],
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_meson_finds_whole_libraries_of_filters(self):
+        build = self.work / "meson"
+        shutil.copytree(self.compilers, build / "CMakeFiles" / self.compilers.name)
+        done = subprocess.run(
+            [CMAKE, "-S", SOURCE, "-B", build, f"-DCMAKE_CXX_COMPILER={os.environ['CXX']}",
+             "-DCMAKE_PLATFORM_INFO_INITIALIZED:INTERNAL=1", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+             "-DMESON_PRELOAD_FILE=preload.cmake"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertNotIn("without optimization", done.stdout)
+        commands = json.loads((build / "compile_commands.json").read_text())
+        targets = [each["command"].split(".dir/")[0].rpartition("/")[2] for each in commands
+                   if each["file"].endswith("/lib/filters/filter/sizing.cc")]
+        self.assertEqual(sorted(targets), ["nestline", "nestline_filter"])
+        self.assertEqual([each["file"] for each in commands if "/faces/redis/" in each["file"]], [])
 
 
 if __name__ == "__main__":

@@ -111,7 +111,7 @@ class PublicHeadersTest(unittest.TestCase):
             keep = [] if "clang" in VERSION else ["-fkeep-inline-functions"]
             march = ["-march=x86-64-v3"] if "x86_64" in VERSION else []
             done = subprocess.run(
-                [os.environ["CXX"], "-std=c++20", "-Wall", "-Wextra", "-Werror", "-I", INCLUDE, *keep, *march, "-x",
+                [os.environ["CXX"], "-std=c++20", "-Wall", "-Wextra", "-Wundef", "-Werror", "-I", INCLUDE, *keep, *march, "-x",
                  "c++", "-c", "-", "-o", f"{folder}/all.o"], input=text, capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
             listing = subprocess.run([os.environ["NM"], f"{folder}/all.o"], check=True, capture_output=True, text=True)

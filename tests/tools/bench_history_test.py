@@ -89,7 +89,7 @@ class Command(unittest.TestCase):
             file.write_text("{", encoding="utf-8")
             done = self.bench("table", file)
             self.assertEqual(done.returncode, 2)
-            self.assertIn("is no result of nestline_bench", done.stderr)
+            self.assertIn("is no result of benchmarks", done.stderr)
 
 
 # pyenv and the like have no matplotlib.
@@ -162,7 +162,7 @@ class Pictures(unittest.TestCase):
             file.write_text("{}", encoding="utf-8")
             done = self.draw(python, "--file", file, "--out", folder)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("is no result of nestline_bench", done.stderr)
+        self.assertIn("is no result of benchmarks", done.stderr)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,9 @@ They compare the statistics with values from hand calculation and a textbook. Th
 commands as a user does, on small programs that print what Google Benchmark or callgrind would.
 """
 
+import itertools
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -18,6 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "bench" / "tools"))
 
 # pylint: disable=wrong-import-position
+import rank_sum
 import signed_rank
 
 # Takes Google Benchmark's arguments and prints its JSON. Noise is 2 %, another in each run: the
@@ -138,6 +141,53 @@ class Statistics(unittest.TestCase):
         # 2 / 2^6 < 0.05 < 2 / 2^5; 36 * 2 / 2^11 < 0.05 < 36 * 2 / 2^10.
         self.assertEqual(signed_rank.rounds_needed(1), 6)
         self.assertEqual(signed_rank.rounds_needed(36), 11)
+
+
+class RankSum(unittest.TestCase):
+    def test_null_distribution(self):
+        # Two of the ranks 1 to 4: 3 4 5 5 6 7.
+        self.assertEqual(rank_sum.null_distribution((1, 2, 3, 4), 2), [0, 0, 0, 1, 1, 2, 1, 1])
+        for ranks, size in (((2, 5, 5, 8, 10), 3), ((1, 2, 3), 3), ((4,), 0)):
+            sums = [sum(some) for some in itertools.combinations(ranks, size)]
+            counts = rank_sum.null_distribution(ranks, size)
+            self.assertEqual(counts, [sums.count(total) for total in range(max(sums) + 1)])
+        many = rank_sum.null_distribution(tuple(range(1, 81)), 40)
+        self.assertEqual((sum(many), many[-1]), (math.comb(80, 40), 1))
+
+    def test_p_values(self):
+        # Of the 20 choices of three of six ranks one has the sum 15, and one 14.
+        self.assertEqual(rank_sum.one_sided(([1, 2, 3], [4, 5, 6])), (1, 1 / 20))
+        self.assertEqual(rank_sum.one_sided(([1, 2, 4], [3, 5, 6])), (19 / 20, 2 / 20))
+        self.assertEqual(rank_sum.two_sided(([1, 2, 3], [4, 5, 6]), centre=3), 1)
+        # Ties: two of 1, 1, 2 with the mean ranks 1.5, 1.5, 3; one of the three choices has 3, two 4.5.
+        self.assertEqual(rank_sum.one_sided(([1], [1, 2])), (1, 2 / 3))
+
+    def test_interval_is_what_the_test_accepts(self):
+        pair = ([0.31, -0.12, 0.44, 0.05, 0.27], [0.61, 0.92, 0.19, 0.5, 0.33, 0.71])
+        low, high, coverage = rank_sum.interval(pair)
+        self.assertGreaterEqual(coverage, 0.95)
+        for centre in (low + 1e-9, high - 1e-9):
+            self.assertGreater(rank_sum.two_sided(pair, centre), 0.05)
+        for centre in (low - 1e-9, high + 1e-9):
+            self.assertLessEqual(rank_sum.two_sided(pair, centre), 0.05)
+        self.assertIsNone(rank_sum.interval(([1, 2, 3], [4, 5, 6])))
+
+    def test_textbook(self):
+        # Hollander and Wolfe, table 4.1, permeability of membranes: W = 30 of five and ten, p 0.1272.
+        late = [0.80, 0.83, 1.89, 1.04, 1.45, 1.38, 1.91, 1.64, 0.73, 1.46]
+        early = [1.15, 0.88, 0.90, 0.74, 1.21]
+        self.assertAlmostEqual(rank_sum.one_sided((late, early))[0], 0.1272, 4)
+        self.assertAlmostEqual(rank_sum.estimate((late, early)), -0.305, 3)
+
+    def test_needed(self):
+        # 2 / C(8, 4) < 0.05 < 2 / C(6, 3); 36 * 2 / C(14, 7) < 0.05 < 36 * 2 / C(12, 6).
+        self.assertEqual((rank_sum.needed(1), rank_sum.needed(36)), (4, 7))
+        self.assertTrue(rank_sum.can_decide(([0] * 3, [0] * 5), 1))
+        self.assertFalse(rank_sum.can_decide(([0] * 3, [0] * 4), 1))
+
+    def test_many_repetitions_are_thinned(self):
+        a, b = rank_sum.sample([1.0] * 41, [2.0] * 1000)
+        self.assertEqual((len(a), len(b)), (21, 40))
 
 
 class Command(unittest.TestCase):
@@ -378,6 +428,137 @@ class Compare(Command):
         self.expect_trouble([], "usage: scripts/bench")
 
 
+class Diff(Command):
+    """Two files, of which each benchmark is {name: its speeds}."""
+
+    line_of = Compare.line_of
+
+    def result(self, file, benchmarks, **context):
+        rows = [{"name": name, "run_name": name, "run_type": "iteration", "repetition_index": i,
+                 "items_per_second": speed}
+                for name, speeds in benchmarks.items() for i, speed in enumerate(speeds)]
+        text = json.dumps({"context": context, "benchmarks": rows})
+        (self.folder / file).write_text(text, encoding="utf-8")
+        return file
+
+    def near(self, speed, count):
+        return [speed * (1 + 0.004 * ((7 * i) % count / count - 0.5)) for i in range(count)]
+
+    def diff(self, of_a, of_b, *arguments):
+        self.result("a.json", of_a), self.result("b.json", of_b)
+        status, out, err = self.bench("diff", "a.json", "b.json", *arguments)
+        self.assertEqual(err, "")
+        return status, out
+
+    def test_repetitions(self):
+        of_a = {name: self.near(1e6, 8) for name in ("same", "slow", "bit", "fast")}
+        of_b = dict(same=self.near(1e6, 9), slow=self.near(0.8e6, 9), bit=self.near(0.97e6, 9),
+                    fast=self.near(1.2e6, 9))
+        status, out = self.diff(of_a, of_b, "--json", "out.json")
+        self.assertEqual(status, 1)
+        self.assertIn("A: a.json\nB: b.json\n", out)
+        self.assertIn("benchmarks: 4, repetitions: 8 in A, 9 in B, enough for a verdict", out)
+        self.assertRegex(self.line_of("same", out), r"^same +(1\.000|0\.999) .* to [0-9.]+$")
+        self.assertRegex(self.line_of("slow", out), r" 0\.800 .* slower, by more than 5 %$")
+        self.assertRegex(self.line_of("bit", out), r" 0\.970 .* slower$")
+        self.assertRegex(self.line_of("fast", out), r" 1\.200 .* faster$")
+        self.assertIn("note: the intervals are of repetitions in one run;", out)
+        self.assertIn("slower by more than 5 %: 1 of 4\n", out)
+        found = json.loads((self.folder / "out.json").read_text(encoding="utf-8"))
+        self.assertEqual([one["unsure"] for one in found["benchmarks"]], [False] * 4)
+        self.assertEqual([len(found["benchmarks"][0][key]) for key in ("a_speeds", "b_speeds")], [8, 9])
+        self.assertEqual(self.diff(of_a, of_b, "--threshold", "30")[0], 0)
+        status, out = self.diff(of_a, of_b, "--filter", "^(same|fast)$")
+        self.assertEqual(status, 0)
+        self.assertNotIn("slow", out)
+
+    def test_one_run_each(self):
+        # The ratio alone decides, on either side of the threshold, and says what it does not know.
+        status, out = self.diff({"one": [100.0], "two": [100.0]}, {"one": [94.9], "two": [95.1]})
+        self.assertEqual(status, 1)
+        self.assertIn("repetitions: 1 in A, 1 in B, too few for a verdict", out)
+        self.assertIn("which takes 5 of each: ratios count as they are, and may be noise\n", out)
+        self.assertRegex(self.line_of("one", out), r" 0\.949 +- +slower, by more than 5 %, unless it is noise$")
+        self.assertRegex(self.line_of("two", out), r" 0\.951 +-$")
+        self.assertNotIn("note:", out)
+        self.assertIn("by the ratio alone, since there are too few repetitions to know the noise: 1\n", out)
+        status, out = self.diff({"one": [100.0]}, {"one": [200.0]})
+        self.assertEqual(status, 0)
+        self.assertNotIn("faster", out)
+
+    def test_an_interval_that_reaches_the_threshold_acquits(self):
+        # Four of each decide on one benchmark, not on two.
+        slow = [100.0, 101.0, 102.0, 103.0], [80.0, 81.0, 82.0, 83.0]
+        wild = [100.0, 101.0, 102.0, 103.0], [60.0, 70.0, 105.0, 90.0]
+        status, out = self.diff(*({"slow": slow[i], "wild": wild[i]} for i in (0, 1)))
+        self.assertEqual(status, 1)
+        self.assertRegex(self.line_of("slow", out), "slower, by more than 5 %, unless it is noise$")
+        self.assertRegex(self.line_of("wild", out), r" 0\.\d+ +0\.\d+ to 1\.\d+$")
+        status, out = self.diff({"slow": slow[0]}, {"slow": slow[1]})
+        self.assertEqual(status, 1)
+        self.assertRegex(self.line_of("slow", out), "slower, by more than 5 %$")
+        status, out = self.diff({"one": [1.0] * 5, "two": [1.0]}, {"one": [1.0] * 6, "two": [1.0]})
+        self.assertEqual(status, 0)
+        self.assertIn("repetitions: 1 to 5 in A, 1 to 6 in B, too few for 1 of them for", out)
+
+    def test_what_cannot_be_compared_is_named(self):
+        status, out = self.diff({"both": [1.0], "old": [1.0]}, {"both": [1.0], "new": [1.0]},
+                                "--markdown", "out.md")
+        self.assertEqual(status, 0)
+        self.assertIn("only in a.json, not compared: old\nonly in b.json, not compared: new\n", out)
+        text = (self.folder / "out.md").read_text(encoding="utf-8")
+        self.assertIn("- `old` was not compared: `only in A`\n", text)
+        self.assertIn("One run each, on `unknown machine`. B / A is", text)
+        good, fails = {"name": "good", "cpu_time": 1.0}, {"name": "b", "error_occurred": True, "error_message": "no"}
+        for file, row in (("a.json", {"name": "b", "cpu_time": 1.0}), ("b.json", fails)):
+            (self.folder / file).write_text(json.dumps({"benchmarks": [good, row]}), encoding="utf-8")
+        status, out, _ = self.bench("diff", "a.json", "b.json")
+        self.assertEqual(status, 2)
+        self.assertIn("not compared: b: no (failed in B)", out)
+        self.assertEqual(self.bench("diff", "b.json", "a.json")[0], 0)
+
+    def test_machines(self):
+        def warnings(of_a, of_b):
+            self.result("a.json", {"one": [1.0]}, **of_a), self.result("b.json", {"one": [1.0]}, **of_b)
+            status, out, err = self.bench("diff", "a.json", "b.json", "--markdown", "-")
+            self.assertEqual(status, 0)
+            warned = [line for line in err.splitlines() if line.startswith("warning: ")]
+            for line in warned:
+                self.assertIn(f"- `{line[9:]}`\n", out)
+            return warned, out
+
+        small = dict(machine="Small, 2 cores", host_name="x", num_cpus=2, commit="1234", commit_title="Be fast")
+        self.assertEqual(warnings(small, {**small, "host_name": "y"})[0], [])
+        warned, out = warnings(small, {**small, "machine": "Big, 64 cores", "num_cpus": 64})
+        self.assertEqual(warned, ["warning: A and B differ in machine: Small, 2 cores, and Big, 64 cores",
+                                  "warning: A and B differ in num_cpus: 2, and 64"])
+        self.assertIn("One run each, on `Small, 2 cores` and `Big, 64 cores`.", out)
+        self.assertIn("A: `a.json, 1234 Be fast`", out)
+        self.assertEqual(warnings({"host_name": "x"}, {"host_name": "y"})[0],
+                         ["warning: A and B differ in host_name: x, and y"])
+        self.assertEqual(warnings({}, small)[0], [])
+
+    def test_trouble(self):
+        good, other = self.result("good", {"one": [1.0]}), self.result("other", {"two": [1.0]})
+        (self.folder / "text").write_text("hello", encoding="utf-8")
+        (self.folder / "bytes").write_bytes(b"\xff\xfe")
+        (self.folder / "list").write_text("[]", encoding="utf-8")
+        self.result("none", {})
+        self.expect_trouble(["diff", good, "text"], "text is no result of benchmarks: no JSON of Google")
+        self.expect_trouble(["diff", "bytes", good], "bytes is no result of benchmarks")
+        self.expect_trouble(["diff", "list", good], "list is no result of benchmarks")
+        self.expect_trouble(["diff", good, "."], ".: Is a directory")
+        self.expect_trouble(["diff", good, "absent"], "absent: No such file or directory")
+        self.expect_trouble(["diff", good, "none"], "none: it has no benchmark\n")
+        self.expect_trouble(["diff", good, good, "--filter", "x"], "good: it has no benchmark that matches x")
+        self.expect_trouble(["diff", good, good, "--filter", "("], "--filter: ")
+        self.expect_trouble(["diff", good, other, "--markdown", "out.md"], "the two files have no benchmark in common")
+        self.assertIn("nothing was compared", (self.folder / "out.md").read_text(encoding="utf-8"))
+        self.expect_trouble(["diff", good, good, "--json", "none/out"], "none/out cannot be written")
+        self.expect_trouble(["diff", good], "required: B.json")
+        self.expect_trouble(["diff", good, good, "--", "x"], "diff takes no arguments for the program")
+
+
 @unittest.skipUnless(shutil.which("git"), "git is not installed")
 class Commits(Command):
     """In a repository of two commits, of which the second is slower."""
@@ -445,7 +626,10 @@ class Count(Command):
         self.script("valgrind", FAKE_VALGRIND.format(python=sys.executable))
         self.toolchain("g++ 12.2.0")
         self.counts(100000, 50000)
-        self.arguments = ["count", "--program", "/bin/true", "--file", "record.json"]
+        program = self.folder / "built" / "bench" / "program"
+        program.parent.mkdir(parents=True)
+        shutil.copy("/bin/true", program)
+        self.arguments = ["count", "--program", str(program), "--file", "record.json"]
 
     def toolchain(self, compiler):
         text = f"compiler {compiler}\nhighway 1.0.3\n"
@@ -484,6 +668,17 @@ class Count(Command):
         self.expect(1, r"second +AVX2 .*-2\.00% +fell: re-record")
         self.counts(100000, 50000, "third")
         self.expect(1, r"third +AVX2 +- +50\.000 +not recorded", r"second .*recorded, but gone")
+
+    def test_text(self):
+        library = self.folder / "built" / "lib" / "libnestline.a"
+        library.parent.mkdir()
+        shutil.copy("/bin/true", library)
+        self.record()
+        self.expect(0, r"text of lib/libnestline\.a: (\d+) recorded, \1 now  \+0\.00%\n", "1 texts, 0 differ")
+        shutil.copy("/bin/ls", library)
+        self.expect(1, r"lib/libnestline\.a: .* ROSE\n", "3 counts, 0 differ", "1 texts, 1 differ", "--record")
+        library.unlink()
+        self.expect(1, r"lib/libnestline\.a: \d+ recorded, None now   recorded, but gone")
 
     def test_skip(self):
         self.record()

@@ -94,7 +94,7 @@ struct ComputedBuckets {
 
 // Tables are made by the compiler; in a small program, whose bytes they would double, at its start,
 // as nothing with an asm statement is constant.
-#if NESTLINE_SMALL
+#if defined(NESTLINE_SMALL) && NESTLINE_SMALL
 #define NESTLINE_TABLE inline const
 #define NESTLINE_AT_START asm("")
 #else

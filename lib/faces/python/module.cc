@@ -112,7 +112,7 @@ void fill(py::module_ module) {
   module.doc() = "The compiled part of nestline.";
   module.attr("__version__") = NESTLINE_VERSION_STRING;
   module.def(
-      "target", [] { return hwy::TargetName(engine_for(8).target); },
+      "target", [] { return hwy::TargetName(filter_engine(8, Placement::anywhere).target); },
       "The instruction set that batches use on this processor.");
   bind_errors(module);
   bind_keys(module);

@@ -291,6 +291,12 @@ void bind_store(py::module_& module) {
          "Returns when every change that has returned is on disk.");
   method(type, "compact", &unlocked<&Store::compact, false, PyStore>,
          "Copies what is live out of files with dead bytes, and removes them.");
+  type.def(
+      "copy_to",
+      [](PyStore& held, py::handle folder) {
+        with_store(held, [to = path_of(folder)](Store& store) { store.copy_to(to); });
+      },
+      py::arg("folder"), "Makes the folder a copy, or brings an older copy there up to date.");
   method(type, "checkpoint", &unlocked<&Store::checkpoint, false, PyStore>,
          "Saves the index, so that the next opening is quick.");
   method(type, "refresh", &unlocked<&Store::refresh, false, PyStore>,

@@ -53,9 +53,10 @@ void ConcurrentFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
   check_length("out", out.size(), keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->read([&](const Blocks& table) {
-      state_->with_readers(table.engine->filter, [&](const auto& filter, Writers* writers) {
-        filter.count_run(table.view, chunks.inputs(), out.data() + chunks.first(), writers);
-      });
+      state_->with_readers(
+          table.engine->of_filters().operations, [&](const auto& filter, Writers* writers) {
+            filter.count_run(table.view, chunks.inputs(), out.data() + chunks.first(), writers);
+          });
     });
   }
 }

@@ -31,9 +31,10 @@ NESTLINE_INLINE Result insert_alone(State& state, const Blocks& table, std::uint
 bool State::look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept {
   const auto& state = static_cast<const State&>(second);
   const Blocks& table = *state.table_.load();
-  return state.with_readers(table.engine->filter, [&](const auto& filter, Writers* writers) {
-    return filter.contains(table.view, hash, writers);
-  });
+  return state.with_readers(table.engine->of_filters().operations,
+                            [&](const auto& filter, Writers* writers) {
+                              return filter.contains(table.view, hash, writers);
+                            });
 }
 
 // Nothing throws here: grown_if_possible reports missing memory by its result, and neither locking
@@ -82,7 +83,7 @@ void make_way(State& state, const Tried& tried) noexcept {
                                           Result result) noexcept {
   return {insert_or_grow(state, true, [&]<class Locks>(const Blocks& table, Locks, bool&) {
     // Not in a table that has taken its place since, nor where others may have made room.
-    if (Locks::kBlocksAreStable && std::exchange(tried, nullptr) == &table) return result;
+    if (Locks().blocks_are_stable() && std::exchange(tried, nullptr) == &table) return result;
     return operations<Locks>(table).insert(table.view, hash);
   })};
 }
@@ -139,7 +140,7 @@ Inserted ConcurrentFilter::insert_unique_one(Hash key) noexcept {
   bool present = false;
   const Blocks* tried = nullptr;
   const bool stored = state_->try_alone([&](const Blocks& table) {
-    present = table.engine->filter_lookups.contains(table.view, key.value);
+    present = table.engine->of_filters().lookups_alone.contains(table.view, key.value);
     return !present && insert_alone(*state_, table, key.value, tried) == Outcome::stored;
   });
   if (stored) return {Outcome::stored};
@@ -153,7 +154,7 @@ Inserted ConcurrentFilter::update_one(Hash old_key, Hash new_key) noexcept {
     const Result outcome =
         operations<Locks>(table).update(table.view, old_key.value, new_key.value, replaced);
     added = !replaced;
-    if constexpr (!Locks::kBlocksAreStable) full_fence();
+    if (!Locks().blocks_are_stable()) full_fence();
     return outcome;
   })};
 }
@@ -216,9 +217,10 @@ unsigned ConcurrentFilter::count_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
     const Place home = home_of(state.bits, table.view.geometry, key.value);
-    return state.with_readers(table.engine->filter, [&](const auto& filter, Writers* writers) {
-      return filter.count(table.view, home, writers);
-    });
+    return state.with_readers(table.engine->of_filters().operations,
+                              [&](const auto& filter, Writers* writers) {
+                                return filter.count(table.view, home, writers);
+                              });
   });
 }
 

@@ -324,7 +324,7 @@ struct ConcurrentAccess {
 
 template <class Locks>
 const FilterOperations& operations(const Blocks& table) {
-  return table.engine->filter.with<Locks>();
+  return table.engine->of_filters().operations.with<Locks>();
 }
 
 // The result of an insert, or of a run of inserts, on one table.

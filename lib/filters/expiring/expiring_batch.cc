@@ -59,10 +59,11 @@ void ExpiringFilter::remaining_ticks(KeySpan keys, std::span<std::uint8_t> ticks
   check_length("ticks", ticks.size(), keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->read([&](const Blocks& table) {
-      state_->with_readers(table.engine->expiring, [&](const auto& expiring, Writers* writers) {
-        expiring.ticks_left_run(table.view, chunks.inputs(), ticks.data() + chunks.first(),
-                                writers);
-      });
+      state_->with_readers(table.engine->of_expiring_filters().operations,
+                           [&](const auto& expiring, Writers* writers) {
+                             expiring.ticks_left_run(table.view, chunks.inputs(),
+                                                     ticks.data() + chunks.first(), writers);
+                           });
     });
   }
 }

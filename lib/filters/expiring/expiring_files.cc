@@ -27,7 +27,7 @@ void save(const ExpiringFilter& filter, const Output& to) {
 }
 
 ExpiringFilter ExpiringFilter::load(const Input& from, std::pmr::memory_resource* memory) {
-  Stored stored = read_filter(from, memory, Kind::expiring);
+  Stored stored = read_filter(from, memory, kExpiringFilters);
   return ExpiringAccess::make(std::move(stored.blocks), stored.header);
 }
 
@@ -40,7 +40,7 @@ ExpiringFilter ExpiringFilter::snapshot() const {
 struct MappedExpiringFilter::State : Mapped, LookupFallback {
   template <class Place>
   State(const Place& place, Verify verify)
-      : Mapped(place, Kind::expiring, verify),
+      : Mapped(place, kExpiringFilters, verify),
         LookupFallback{[](const LookupFallback&, std::uint64_t) noexcept { return true; }} {}
 
   // Whether the blocks that this key needs can be trusted: their sections are good, and nobody has
@@ -106,7 +106,8 @@ std::size_t MappedExpiringFilter::look_up(KeySpan keys, const internal::Answers&
 unsigned MappedExpiringFilter::remaining_ticks_one(Hash key) const noexcept {
   if (!state_->is_sound(key.value)) return ExpiringFilter::kMaxTtlTicks;
   const Place home = home_of(state_->blocks.bits, state_->blocks.view.geometry, key.value);
-  return state_->blocks.engine->expiring.one_writer.ticks_left(state_->blocks.view, home, nullptr);
+  return state_->blocks.engine->of_expiring_filters().operations.one_writer.ticks_left(
+      state_->blocks.view, home, nullptr);
 }
 
 std::uint64_t MappedExpiringFilter::now() const noexcept { return state_->header.tick; }

@@ -26,6 +26,7 @@ std::unique_ptr<State> make_state(const ExpiringOptions& options) {
   Shape shape = size.shape(options.seed);
   shape.life = ttl_ticks_of(options);
   shape.swept = size.blocks;
+  shape.kind = &kExpiringFilters;
   ConcurrentFilter::register_thread();
   return std::make_unique<State>(make_blocks(shape, options.memory), shape);
 }
@@ -41,9 +42,10 @@ std::chrono::nanoseconds whole_tick(std::chrono::nanoseconds window, unsigned li
 bool State::look_up_locked(const LookupFallback& second, std::uint64_t hash) noexcept {
   const auto& state = static_cast<const State&>(second);
   const Blocks& table = state.table_of_writer();
-  return state.with_readers(table.engine->expiring, [&](const auto& expiring, Writers* writers) {
-    return expiring.contains(table.view, hash, writers);
-  });
+  return state.with_readers(table.engine->of_expiring_filters().operations,
+                            [&](const auto& expiring, Writers* writers) {
+                              return expiring.contains(table.view, hash, writers);
+                            });
 }
 
 void State::advance() {
@@ -70,7 +72,7 @@ void State::empty_and_advance(std::uint64_t ticks) {
   const Pause pause(*this);
   Blocks& table = pause.table();
   const std::uint64_t count = table.view.geometry.blocks();
-  std::for_each_n(table.blocks(), count, BlockLocks::empty);
+  std::for_each_n(table.blocks(), count, HeaderLock::empty);
   std::memset(&next_overflow_mark(table.view.blocks, table.view.geometry, 0), 0,
               static_cast<std::size_t>(count));
   const std::uint64_t now = tick(table.view.blocks) + ticks;
@@ -114,7 +116,7 @@ NESTLINE_INLINE static Result renew(State& state, const Blocks& table, std::uint
   const std::int64_t added = (result == Outcome::stored) - std::int64_t{emptied};
   if (added != 0) {
     state.keys.add<Locks>(added);
-  } else if constexpr (!Locks::kBlocksAreStable) {
+  } else if (!Locks().blocks_are_stable()) {
     full_fence();
   }
   state.count_inserts<Locks>(table, 1);
@@ -159,9 +161,10 @@ unsigned ExpiringFilter::remaining_ticks_one(Hash key) const noexcept {
   const State& state = *state_;
   return state.read([&](const Blocks& table) {
     const Place home = home_of(state.bits, table.view.geometry, key.value);
-    return state.with_readers(table.engine->expiring, [&](const auto& expiring, Writers* writers) {
-      return expiring.ticks_left(table.view, home, writers);
-    });
+    return state.with_readers(table.engine->of_expiring_filters().operations,
+                              [&](const auto& expiring, Writers* writers) {
+                                return expiring.ticks_left(table.view, home, writers);
+                              });
   });
 }
 

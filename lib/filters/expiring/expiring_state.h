@@ -33,7 +33,7 @@ static_assert(ExpiringFilter::kMaxTtlTicks == kMaxLife);
 
 template <class Locks>
 const ExpiringOperations& expiring_operations(const Blocks& table) {
-  return table.engine->expiring.with<Locks>();
+  return table.engine->of_expiring_filters().operations.with<Locks>();
 }
 
 struct ExpiringFilter::State : ConcurrentFilter::State {

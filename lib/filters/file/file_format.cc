@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include "lib/engine/place/fields.h"
 #include "lib/engine/place/little_endian.h"
@@ -35,7 +35,7 @@ constexpr std::size_t kHashVersionAt = 16;
 constexpr std::size_t kBitsAt = 20;
 constexpr std::size_t kBaseBlocksAt = 24;
 constexpr std::size_t kGrowthAt = 32;
-constexpr std::size_t kReservedAt = 36;
+constexpr std::size_t kKeyKindsAt = 36;
 constexpr std::size_t kSeedAt = 40;
 constexpr std::size_t kKeysAt = 48;
 constexpr std::size_t kCapacityAt = 56;
@@ -55,7 +55,7 @@ constexpr std::size_t kHeaderChecksumAt = kHeaderBytes - kChecksumBytes;
 // Between width and length.
 constexpr auto kFields = [](auto& at, auto& header) {
   at(kBaseBlocksAt, 8, header.geometry.base_blocks);
-  at(kGrowthAt, 4, header.geometry.growth);
+  at(kGrowthAt, 4, header.geometry.growth, header.key_kinds);
   at(kSeedAt, 8, header.seed, header.keys, header.capacity, header.max_capacity);
 };
 constexpr auto kExpiringFields = [](auto& at, auto& header) {
@@ -67,12 +67,17 @@ constexpr auto kExpiringFields = [](auto& at, auto& header) {
 constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr std::uint32_t kSwappedByteOrder = 0x04030201;
 
-constexpr const char* kCopyAgain = "; copy the file again or restore it";
-constexpr const char* kNotOurs = "; the file was not written by nestline, build it again";
+Flaw copy_again(std::uint64_t offset, std::string cause) {
+  return {offset, std::move(cause) + "; copy the file again or restore it"};
+}
+
+Flaw not_ours(std::uint64_t offset, std::string cause) {
+  return {offset, std::move(cause) + "; the file was not written by nestline, build it again"};
+}
 
 Flaw cut_off(std::uint64_t file_bytes) {
-  return {file_bytes, "the file ends within its header, after " + to_string(file_bytes) +
-                          " of 4096 bytes" + kCopyAgain};
+  return copy_again(file_bytes, "the file ends within its header, after " + to_string(file_bytes) +
+                                    " of 4096 bytes");
 }
 
 // Whether the file begins with the magic, or, if it is shorter, with the start of it.
@@ -107,7 +112,7 @@ std::optional<Flaw> identify(std::span<const std::byte> start) {
                 "every machine; use the file as nestline wrote it"};
   }
   if (order != kByteOrder) {
-    return Flaw{kByteOrderAt, std::string("the byte-order mark is damaged") + kCopyAgain};
+    return copy_again(kByteOrderAt, "the byte-order mark is damaged");
   }
   if (start.size() < kHashVersionAt) return cut_off(start.size());
   const auto version = get<std::uint32_t>(start, kFormatVersionAt);
@@ -137,9 +142,9 @@ std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t stated,
                                  std::optional<std::uint64_t> file_bytes) {
   const std::uint64_t wanted = header.file_bytes();
   if (stated != wanted) {
-    return Flaw{kFileBytesAt, "it says it is " + to_string(stated) + " bytes long, but " +
-                                  to_string(header.geometry.blocks()) + " blocks make " +
-                                  to_string(wanted) + kNotOurs};
+    return not_ours(kFileBytesAt, "it says it is " + to_string(stated) + " bytes long, but " +
+                                      to_string(header.geometry.blocks()) + " blocks make " +
+                                      to_string(wanted));
   }
   if (!file_bytes) return std::nullopt;
   if (*file_bytes < wanted) return ends_too_early(*file_bytes, wanted);
@@ -152,19 +157,6 @@ std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t stated,
 }
 
 }  // namespace
-
-FormatError::FormatError(std::string_view file_, std::uint64_t offset_, std::string_view cause_)
-    : std::runtime_error(std::string(file_) + ": at byte " + to_string(offset_) + ": " +
-                         std::string(cause_)),
-      offset(offset_),
-      text_(std::make_shared<const std::string>(std::string(file_) + std::string(cause_))) {
-  file = std::string_view(*text_).substr(0, file_.size());
-  cause = std::string_view(*text_).substr(file_.size());
-}
-
-// A program ends when an exception throws while it is copied.
-static_assert(std::is_nothrow_copy_constructible_v<FormatError> &&
-              std::is_nothrow_copy_assignable_v<FormatError>);
 
 ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
   ChecksumBytes checksum;
@@ -259,20 +251,21 @@ HeaderBytes encode_header(const FileHeader& header) {
 }
 
 Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted) {
-  return {file_bytes, "the file ends here, " + to_string(wanted - file_bytes) + " bytes too early" +
-                          kCopyAgain};
+  return copy_again(file_bytes,
+                    "the file ends here, " + to_string(wanted - file_bytes) + " bytes too early");
 }
 
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,
-                                  Kind kind) {
+                                  const KindOfFilter& wanted) {
   if (auto flaw = identify(start)) return flaw;
+  const Kind kind = wanted.kind;
+  header.kind = &wanted;
 
   const auto version = get<std::uint32_t>(start, kHashVersionAt);
   if (auto flaw = judge_hash_version(version)) return flaw;
   if (!matches_checksum(start.first(kHeaderChecksumAt), start.subspan(kHeaderChecksumAt))) {
-    return Flaw{kHeaderChecksumAt,
-                std::string("the header does not match its checksum") + kCopyAgain};
+    return copy_again(kHeaderChecksumAt, "the header does not match its checksum");
   }
 
   // A width that does not fit an int is as wrong as 0.
@@ -289,19 +282,23 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
   (void)get_fields(start, kFields, header);
   if (kind == Kind::expiring) (void)get_fields(start, kExpiringFields, header);
   if (auto flaw = check_fields(header, kind)) {
-    flaw->cause += kNotOurs;
-    return flaw;
+    return not_ours(flaw->offset, std::move(flaw->cause));
   }
   std::array<std::array<std::size_t, 2>, 3> unused = {
-      {{kReservedAt, kSeedAt}, {kFieldsEnd, kHeaderChecksumAt}, {0, 0}}};
+      {{kKeyKindsAt, kSeedAt}, {kFieldsEnd, kHeaderChecksumAt}, {0, 0}}};
+  if (kind == Kind::filter) unused[0] = {};
   if (kind == Kind::expiring) {
     unused[1] = {kExpiringFieldsEnd, kTickAt};
     unused[2] = {kTickAt + sizeof(header.tick), kHeaderChecksumAt};
   }
   for (const auto& [from, to] : unused) {
     if (!is_zero(start.subspan(from, to - from))) {
-      return Flaw{from, std::string("reserved bytes of the header are not 0") + kNotOurs};
+      return not_ours(from, "reserved bytes of the header are not 0");
     }
+  }
+  if ((header.key_kinds & ~kKnownKeyKinds) != 0) {
+    return Flaw{kKeyKindsAt,
+                "it names kinds of keys that this library does not know; use a newer nestline"};
   }
   return judge_length(header, get<std::uint64_t>(start, kFileBytesAt), file_bytes);
 }
@@ -313,22 +310,22 @@ bool matches_checksum(std::span<const std::byte> bytes,
 
 Flaw damaged_section(const FileHeader& header, std::uint64_t i) {
   const std::uint64_t first = FileHeader::section_offset(i);
-  return {first, "the blocks from here to byte " + to_string(first + header.section_bytes(i) - 1) +
-                     ", section " + to_string(i + 1) + " of " + to_string(header.sections()) +
-                     ", do not match their checksum" + kCopyAgain};
+  return copy_again(first, "the blocks from here to byte " +
+                               to_string(first + header.section_bytes(i) - 1) + ", section " +
+                               to_string(i + 1) + " of " + to_string(header.sections()) +
+                               ", do not match their checksum");
 }
 
 ContentCheck::ContentCheck(const FileHeader& header, std::span<const std::byte> checksums)
-    : header_(header), engine_(engine_for(header.bits)), checksums_(checksums) {}
+    : header_(header), engine_(header.engine()), checksums_(checksums) {}
 
 std::optional<Flaw> ContentCheck::checksums() const {
   const std::size_t covered = checksums_.size() - kChecksumBytes;
   if (matches_checksum(checksums_.first(covered), checksums_.subspan(covered))) {
     return std::nullopt;
   }
-  return Flaw{
-      header_.checksums_offset(),
-      std::string("the checksums of the blocks do not match their own checksum") + kCopyAgain};
+  return copy_again(header_.checksums_offset(),
+                    "the checksums of the blocks do not match their own checksum");
 }
 
 std::optional<Flaw> ContentCheck::section(std::uint64_t i, std::span<const std::byte> bytes) {
@@ -353,93 +350,144 @@ std::optional<Flaw> ContentCheck::next_marks(std::uint64_t index, const Block& b
       std::min<std::uint64_t>(header_.geometry.blocks() - first, kBlockBytes);
   const auto rest = std::as_bytes(std::span(block.bytes)).subspan(static_cast<std::size_t>(used));
   if (is_zero(rest)) return std::nullopt;
-  return Flaw{kHeaderBytes + index * kBlockBytes + used,
-              std::string("bytes after the next marks are not 0") + kNotOurs};
+  return not_ours(kHeaderBytes + index * kBlockBytes + used,
+                  "bytes after the next marks are not 0");
 }
+
+namespace {
+
+// What is wrong in a block, and at which of its bytes.
+struct BlockFlaw {
+  std::size_t byte;
+  const char* what;
+};
+
+// The first of these slots that is wrong.
+template <typename IsWrong, typename ByteOf>
+std::optional<BlockFlaw> flaw_in(std::uint64_t slots, const char* what, IsWrong&& is_wrong,
+                                 ByteOf&& byte_of) {
+  for (; slots != 0; slots &= slots - 1) {
+    const std::uint32_t s = first_slot(slots);
+    if (is_wrong(s)) return BlockFlaw{byte_of(s), what};
+  }
+  return std::nullopt;
+}
+
+template <class L>
+inline constexpr bool kTwoBytes = L::kForm == Form::halfwords || L::kForm == Form::maplet;
+template <class L>
+constexpr std::size_t byte_of_slot(std::uint32_t s) {
+  return kTwoBytes<L> ? 2 * s : s;
+}
+
+// Of lock, version and guest level nothing but the level is stored, where there are guest lanes.
+std::optional<BlockFlaw> header_flaw(const Geometry& geometry, const Block& block) {
+  const std::uint32_t header = Block::to_header(block.header_word());
+  const std::uint32_t stored =
+      kHeaderOverflowMark | (has_guest_lanes(geometry) ? kHeaderGuestLevel : 0);
+  if ((header & ~stored) != 0) {
+    return BlockFlaw{kOverflowMarkByte + 1, "lock and version are not 0"};
+  }
+  if (Block::guest_level_of(header) > kMaxGuestLevel) {
+    return BlockFlaw{kOverflowMarkByte + 1, "the guest level is too high"};
+  }
+  return std::nullopt;
+}
+
+template <class L>
+std::optional<BlockFlaw> free_slot_flaw(const Block& block, std::uint64_t free) {
+  static constexpr char kWhat[] = "a free slot is not all 0";
+  if constexpr (L::kPlanes > 0) {
+    // Nor are there bits behind an only plane.
+    const std::uint64_t mask = L::kPlanes == 1 ? ~std::uint64_t{0} : L::kAllSlots;
+    const auto planes = L::planes(block);
+    for (std::uint32_t p = 0; p < L::kPlanes; ++p) {
+      const std::uint64_t wrong = planes[p] & mask & (free | ~L::kAllSlots);
+      if (wrong != 0) return BlockFlaw{L::plane_byte(p, first_slot(wrong)), kWhat};
+    }
+  } else if constexpr (L::kForm == Form::bytes_and_nibbles) {
+    return flaw_in(
+        free, kWhat, [&](std::uint32_t s) { return L::get(block, s) != 0; },
+        [](std::uint32_t s) { return L::kNibbleByte + s % L::kNibbleRun; });
+  } else if constexpr (L::kHasValues) {
+    return flaw_in(
+        free, kWhat,
+        [&](std::uint32_t s) { return L::get(block, s) != 0 || L::value(block, s) != 0; },
+        byte_of_slot<L>);
+  }
+  return std::nullopt;
+}
+
+// A slot that is dead may wait for the sweep, unless that has passed.
+template <class L>
+std::optional<BlockFlaw> life_flaw(const FileHeader& header, std::uint64_t index,
+                                   const Block& block, std::uint64_t taken) {
+  const std::uint32_t least = index < header.swept ? 1 : 0;
+  const auto is_wrong = [&](std::uint32_t s) {
+    const std::uint32_t left = (L::value(block, s) - static_cast<std::uint32_t>(header.tick)) & 15;
+    return left < least || left > header.life + 1;
+  };
+  return flaw_in(taken, "a life is over or too long", is_wrong, byte_of_slot<L>);
+}
+
+template <class L>
+std::optional<BlockFlaw> low_byte_flaw(const Block& block, std::uint64_t free) {
+  std::uint32_t zeros = 0;
+  for (std::uint32_t s = 0; s < L::kSlots; ++s) zeros += block.bytes[2 * s] == 0;
+  if (zeros == static_cast<std::uint32_t>(std::popcount(free))) return std::nullopt;
+  return flaw_in(
+      L::kAllSlots & ~free, "a fingerprint's low byte is 0",
+      [&](std::uint32_t s) { return block.bytes[2 * s] == 0; }, byte_of_slot<L>);
+}
+
+// After growth the highest bits of a fingerprint are those of its block.
+template <class L>
+std::optional<BlockFlaw> child_flaw(std::uint32_t growth, std::uint64_t index, const Block& block,
+                                    std::uint64_t taken) {
+  if (growth == 0) return std::nullopt;
+  const std::uint64_t child = index & ((std::uint64_t{1} << growth) - 1);
+  const std::uint32_t shift = static_cast<std::uint32_t>(L::kBits) - growth;
+  return flaw_in(
+      taken, "a fingerprint belongs to another block",
+      [&](std::uint32_t s) { return L::get(block, s) >> shift != child; }, byte_of_slot<L>);
+}
+
+template <class L>
+std::optional<BlockFlaw> slots_flaw(const FileHeader& header, std::uint64_t index,
+                                    const Block& block, std::uint64_t free) {
+  const std::uint64_t taken = L::kAllSlots & ~free;
+  if (auto flaw = free_slot_flaw<L>(block, free)) return flaw;
+  if constexpr (L::kExpires) {
+    if (auto flaw = life_flaw<L>(header, index, block, taken)) return flaw;
+  }
+  if constexpr (kTwoBytes<L>) {
+    if (auto flaw = low_byte_flaw<L>(block, free)) return flaw;
+  }
+  return child_flaw<L>(header.geometry.growth, index, block, taken);
+}
+
+}  // namespace
 
 std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block) {
   if (index >= header_.geometry.blocks()) return next_marks(index, block);
-  const auto flaw_at = [&](std::size_t byte, const char* what) {
-    return Flaw{kHeaderBytes + index * kBlockBytes + byte,
-                "in block " + to_string(index) + " " + what + kNotOurs};
-  };
-  // Of lock, version and guest level nothing but the level is stored, where there are guest lanes.
-  const std::uint32_t header = Block::to_header(block.header_word());
-  const std::uint32_t level = Block::guest_level_of(header);
-  const bool has_lanes = has_guest_lanes(header_.geometry);
-  const std::uint32_t stored = kHeaderOverflowMark | (has_lanes ? kHeaderGuestLevel : 0);
-  if ((header & ~stored) != 0) {
-    return flaw_at(kOverflowMarkByte + 1, "lock and version are not 0");
+  std::optional<BlockFlaw> flaw = header_flaw(header_.geometry, block);
+  if (!flaw) {
+    flaw = visit_any_layout(header_.bits, [&](auto layout) {
+      using L = decltype(layout);
+      const std::uint64_t free = engine_.block.free_slots(block);
+      counted_ += static_cast<std::uint64_t>(std::popcount(L::kAllSlots & ~free));
+      return slots_flaw<L>(header_, index, block, free);
+    });
   }
-  if (level > kMaxGuestLevel) {
-    return flaw_at(kOverflowMarkByte + 1, "the guest level is too high");
-  }
-  return visit_any_layout(header_.bits, [&](auto layout) -> std::optional<Flaw> {
-    using L = decltype(layout);
-    const std::uint64_t free = engine_.block.free_slots(block);
-    const std::uint64_t taken = L::kAllSlots & ~free;
-    counted_ += static_cast<std::uint64_t>(std::popcount(taken));
-    if constexpr (L::kForm == Form::bytes_and_nibbles) {
-      for (std::uint64_t rest = free; rest != 0; rest &= rest - 1) {
-        const std::uint32_t s = first_slot(rest);
-        if (L::get(block, s) == 0) continue;
-        return flaw_at(L::kNibbleByte + s % L::kNibbleRun, "a free slot is not all 0");
-      }
-    }
-    if constexpr (L::kPlanes > 0) {
-      // Nor are there bits behind an only plane.
-      const std::uint64_t mask = L::kPlanes == 1 ? ~std::uint64_t{0} : L::kAllSlots;
-      const auto planes = L::planes(block);
-      for (std::uint32_t p = 0; p < L::kPlanes; ++p) {
-        const std::uint64_t wrong = planes[p] & mask & ~taken;
-        if (wrong == 0) continue;
-        return flaw_at(L::plane_byte(p, first_slot(wrong)), "a free slot is not all 0");
-      }
-    }
-    if constexpr (L::kHasValues) {
-      for (std::uint64_t rest = free; rest != 0; rest &= rest - 1) {
-        const std::uint32_t s = first_slot(rest);
-        if (L::get(block, s) == 0 && L::value(block, s) == 0) continue;
-        return flaw_at(L::kForm == Form::bytes ? s : 2 * s, "a free slot is not all 0");
-      }
-    }
-    if constexpr (L::kExpires) {
-      // A slot that is dead may wait for the sweep, unless that has passed.
-      const std::uint32_t least = index < header_.swept ? 1 : 0;
-      for (std::uint64_t rest = taken; rest != 0; rest &= rest - 1) {
-        const std::uint32_t s = first_slot(rest);
-        const std::uint32_t left =
-            (L::value(block, s) - static_cast<std::uint32_t>(header_.tick)) & 15;
-        if (left >= least && left <= header_.life + 1) continue;
-        return flaw_at(L::kForm == Form::bytes ? s : 2 * s, "a life is over or too long");
-      }
-    }
-    constexpr bool kTwoBytes = L::kForm == Form::halfwords || L::kForm == Form::maplet;
-    if constexpr (kTwoBytes) {
-      std::uint32_t zeros = 0;
-      for (std::uint32_t s = 0; s < L::kSlots; ++s) zeros += block.bytes[2 * s] == 0;
-      for (std::uint64_t rest = zeros == static_cast<std::uint32_t>(std::popcount(free)) ? 0
-                                                                                         : taken;
-           rest != 0; rest &= rest - 1) {
-        const std::uint32_t s = first_slot(rest);
-        if (block.bytes[2 * s] == 0) return flaw_at(2 * s, "a fingerprint's low byte is 0");
-      }
-    }
-    const std::uint32_t growth = header_.geometry.growth;
-    const std::uint64_t child = index & ((std::uint64_t{1} << growth) - 1);
-    for (std::uint64_t rest = growth == 0 ? 0 : taken; rest != 0; rest &= rest - 1) {
-      const std::uint32_t s = first_slot(rest);
-      if (L::get(block, s) >> (static_cast<std::uint32_t>(L::kBits) - growth) == child) continue;
-      return flaw_at(kTwoBytes ? 2 * s : s, "a fingerprint belongs to another block");
-    }
-    return std::nullopt;
-  });
+  if (!flaw) return std::nullopt;
+  return not_ours(kHeaderBytes + index * kBlockBytes + flaw->byte,
+                  "in block " + to_string(index) + " " + flaw->what);
 }
 
 std::optional<Flaw> ContentCheck::keys() const {
   if (counted_ == header_.keys) return std::nullopt;
-  return Flaw{kKeysAt, "it says it holds " + to_string(header_.keys) +
-                           " keys, but its blocks hold " + to_string(counted_) + kNotOurs};
+  return not_ours(kKeysAt, "it says it holds " + to_string(header_.keys) +
+                               " keys, but its blocks hold " + to_string(counted_));
 }
 
 }}  // namespace nestline

@@ -65,7 +65,7 @@ HeaderBytes encode_header(const FileHeader& header);
 // == file_bytes, unless the length is unknown, as for a stream.
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,
-                                  Kind kind = Kind::filter);
+                                  const KindOfFilter& kind = kFilters);
 // The flaw of a file that ends after `file_bytes` of `wanted` bytes.
 Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted);
 

@@ -32,7 +32,7 @@ inline void write_filter(const Blocks& blocks, const ByteSink& sink) {
 
 // The header of a source whose length is known. Throws FormatError.
 template <class Source>
-FileHeader read_header(const Source& source, Kind kind = Kind::filter) {
+FileHeader read_header(const Source& source, const KindOfFilter& kind = kFilters) {
   HeaderBytes bytes;
   const auto start = std::span(bytes).first(
       static_cast<std::size_t>(std::min<std::uint64_t>(bytes.size(), source.size())));
@@ -71,7 +71,7 @@ inline std::span<const std::byte> checksums_of(const FileHeader& header,
 // std::bad_alloc, and what the source throws.
 template <class Source>
 Stored read_filter(const Source& source, std::pmr::memory_resource* memory,
-                   Kind kind = Kind::filter) {
+                   const KindOfFilter& kind = kFilters) {
   const FileHeader header = read_header(source, kind);
   // From here on the lengths in the header match the source.
   std::vector<std::byte> checksums(static_cast<std::size_t>(header.checksums_bytes()));
@@ -91,9 +91,9 @@ Stored read_filter(const Source& source, std::pmr::memory_resource* memory,
 // The same from a stream, whose checksums come after the blocks and whose length is unknown. It
 // trusts only what has arrived, and so allocates memory in steps.
 Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory,
-                   Kind kind = Kind::filter);
+                   const KindOfFilter& kind = kFilters);
 // The same from what a caller gives.
-Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind kind);
+Stored read_filter(const Input& from, std::pmr::memory_resource* memory, const KindOfFilter& kind);
 // Gives what produce(sink) passes to the sink to what a caller gives.
 void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce);
 

@@ -84,7 +84,8 @@ Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset
   return {header, std::move(blocks)};
 }
 
-Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory, Kind kind) {
+Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory,
+                   const KindOfFilter& kind) {
   FileHeader header;
   HeaderBytes start;
   const std::size_t count = source.read_some(start);
@@ -133,7 +134,7 @@ std::size_t read_some(std::istream& stream, std::span<std::byte> to) {
 
 }  // namespace
 
-Stored read_filter(const Input& from, std::pmr::memory_resource* memory, Kind kind) {
+Stored read_filter(const Input& from, std::pmr::memory_resource* memory, const KindOfFilter& kind) {
   if (const auto* path = std::get_if<std::filesystem::path>(&from.from())) {
     return read_filter(RegularFile(*path), memory, kind);
   }
@@ -170,7 +171,7 @@ void save(const Filter& filter, const Output& to) {
 }
 
 Filter Filter::load(const Input& from, std::pmr::memory_resource* memory) {
-  return FilterAccess::make(read_filter(from, memory, Kind::filter).blocks);
+  return FilterAccess::make(read_filter(from, memory, kFilters).blocks);
 }
 
 }}  // namespace nestline

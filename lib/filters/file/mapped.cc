@@ -24,14 +24,15 @@ std::span<const std::byte> require_aligned(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-Mapped::Mapped(const std::filesystem::path& path, Kind kind, Verify verify)
+Mapped::Mapped(const std::filesystem::path& path, const KindOfFilter& kind, Verify verify)
     : Mapped(RegularFile(path), path, kind, verify) {}
 
-Mapped::Mapped(const RegularFile& file, const std::filesystem::path& path, Kind kind, Verify verify)
+Mapped::Mapped(const RegularFile& file, const std::filesystem::path& path, const KindOfFilter& kind,
+               Verify verify)
     // In this order: an empty file has no header, and cannot be mapped.
     : Mapped{read_header(file, kind), Storage::map(file), path, verify} {}
 
-Mapped::Mapped(std::span<const std::byte> bytes, Kind kind, Verify verify)
+Mapped::Mapped(std::span<const std::byte> bytes, const KindOfFilter& kind, Verify verify)
     : Mapped(read_header(MemorySource("bytes", require_aligned(bytes)), kind), Storage::view(bytes),
              "bytes", verify) {}
 
@@ -70,7 +71,7 @@ bool Mapped::check(std::uint64_t section) const noexcept {
 
 void Mapped::verify() const {
   const MemorySource all = source();
-  const FileHeader now = read_header(all, kind_of(header.bits));
+  const FileHeader now = read_header(all, *header.kind);
   check_content(all.name(), now, checksums_of(now, all.at(0, all.size())), [&](std::uint64_t i) {
     return all.at(FileHeader::section_offset(i), now.section_bytes(i));
   });

@@ -23,10 +23,10 @@ class Mapped {
  public:
   // The header is read and not mapped, so that later code uses exactly what was checked. Throws
   // FormatError, std::system_error that names the path, std::bad_alloc.
-  Mapped(const std::filesystem::path& path, Kind kind, Verify verify);
+  Mapped(const std::filesystem::path& path, const KindOfFilter& kind, Verify verify);
   // Bytes that stay as they are. Throws std::invalid_argument unless they are aligned as blocks
   // are, FormatError with the file name "bytes", std::bad_alloc.
-  Mapped(std::span<const std::byte> bytes, Kind kind, Verify verify);
+  Mapped(std::span<const std::byte> bytes, const KindOfFilter& kind, Verify verify);
 
   // All bytes of the file.
   [[nodiscard]] MemorySource source() const {
@@ -61,7 +61,8 @@ class Mapped {
  private:
   enum class Verdict : std::uint8_t { unknown, good, damaged };
   static constexpr std::uint64_t kSectionBlocks = kSectionBytes / kBlockBytes;
-  Mapped(const RegularFile& file, const std::filesystem::path& path, Kind kind, Verify verify);
+  Mapped(const RegularFile& file, const std::filesystem::path& path, const KindOfFilter& kind,
+         Verify verify);
   Mapped(const FileHeader& header, Storage storage, const std::filesystem::path& name,
          Verify verify);
   bool check(std::uint64_t section) const noexcept;

@@ -27,7 +27,8 @@ struct CheckedLookup {
   [[nodiscard]] const LookupOperations& operations() const { return state.engine->lookups; }
 
   [[nodiscard]] bool may_contain(std::uint64_t hash) const noexcept {
-    if (mapped.all_good()) return state.engine->filter_lookups.contains(state.view, hash);
+    if (mapped.all_good())
+      return state.engine->of_filters().lookups_alone.contains(state.view, hash);
     return copies(hash, true) != 0;
   }
   // How many copies there are, or of `any` whether there is one.
@@ -57,7 +58,7 @@ struct CheckedLookup {
   // As batch.h wants it.
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
     if (mapped.all_good()) {
-      state.engine->filter_lookups.contains_batch(state.view, inputs, bitmap);
+      state.engine->of_filters().lookups_alone.contains_batch(state.view, inputs, bitmap);
       return;
     }
     std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
@@ -76,11 +77,11 @@ MappedFilter& MappedFilter::operator=(MappedFilter&& other) noexcept = default;
 MappedFilter::~MappedFilter() = default;
 
 MappedFilter MappedFilter::open(const std::filesystem::path& path, Verify verify) {
-  return MappedFilter(std::make_unique<Mapped>(path, Kind::filter, verify));
+  return MappedFilter(std::make_unique<Mapped>(path, kFilters, verify));
 }
 
 MappedFilter MappedFilter::view(std::span<const std::byte> bytes, Verify verify) {
-  return MappedFilter(std::make_unique<Mapped>(bytes, Kind::filter, verify));
+  return MappedFilter(std::make_unique<Mapped>(bytes, kFilters, verify));
 }
 
 void MappedFilter::verify() const { state_->verify(); }
@@ -109,8 +110,8 @@ void MappedFilter::count(KeySpan keys, std::span<std::uint8_t> out) const {
   check_length("out", out.size(), keys.size());
   for (KeyChunks chunks(keys, seed()); chunks.next();) {
     if (state_->all_good()) {
-      blocks.engine->filter.alone.count_run(blocks.view, chunks.inputs(),
-                                            out.data() + chunks.first(), nullptr);
+      blocks.engine->of_filters().operations.alone.count_run(blocks.view, chunks.inputs(),
+                                                             out.data() + chunks.first(), nullptr);
       continue;
     }
     CheckedLookup{*state_}.for_each(chunks.inputs(), false, [&](std::size_t i, unsigned copies) {
@@ -135,6 +136,7 @@ double MappedFilter::expected_fpr() const noexcept {
 }
 int MappedFilter::bits() const noexcept { return state_->blocks.bits; }
 std::uint64_t MappedFilter::seed() const noexcept { return state_->blocks.seed; }
+std::uint32_t MappedFilter::key_kinds() const noexcept { return state_->blocks.key_kinds; }
 std::size_t MappedFilter::memory_bytes() const noexcept { return state_->source().size(); }
 
 }}  // namespace nestline

@@ -54,15 +54,25 @@ struct Blocks {
   Blocks(const Shape& shape, Storage storage_, std::size_t offset)
       : view{reinterpret_cast<const Block*>(storage_.bytes().data() + offset), shape.geometry,
              derive_secrets(shape.seed), shape.bits, bucket_table(shape.bits)},
-        engine(&engine_for(shape.bits, shape.geometry.placement)),
+        engine(&shape.engine()),
+        kind(shape.kind),
         bits(shape.bits),
         seed(shape.seed),
         capacity(shape.capacity),
         max_capacity(shape.max_capacity),
+        key_kinds(shape.key_kinds),
         storage(std::move(storage_)) {}
 
   // Without what time adds to it.
-  [[nodiscard]] Shape shape() const { return {bits, view.geometry, seed, capacity, max_capacity}; }
+  [[nodiscard]] Shape shape() const {
+    return {.bits = bits,
+            .geometry = view.geometry,
+            .seed = seed,
+            .capacity = capacity,
+            .max_capacity = max_capacity,
+            .key_kinds = key_kinds,
+            .kind = kind};
+  }
   // Only for a filter that is not a read-only mapping.
   Block* blocks() const { return const_cast<Block*>(view.blocks); }
   [[nodiscard]] KeyHasher hasher() const { return {seed, view.secrets}; }
@@ -74,11 +84,13 @@ struct Blocks {
   [[nodiscard]] bool is_due_to_grow() const { return size >= capacity && grows_by_itself(); }
   BlocksView view;  // what every lookup needs, at the beginning (load_table relies on it)
   const Engine* engine;
+  const KindOfFilter* kind;
   int bits;
   std::uint64_t seed;
   std::uint64_t size = 0;           // keys; a ConcurrentFilter counts them elsewhere (KeyCount)
   std::uint64_t capacity;           // promised
   std::uint64_t max_capacity;       // how far it grows automatically
+  std::uint32_t key_kinds;          // that it names
   mutable GrowthPatience patience;  // begins when growing fails
   Storage storage;
   std::filesystem::path path;  // of a mapped file

@@ -108,9 +108,7 @@ class BulkRest {
       block = block >> view_.geometry.growth << growth | fingerprint >> unused_bits;
     }
     const std::uint32_t bucket_offset = pair >> 16;
-    const std::uint64_t bucket = visit_any_layout(
-        state_->bits, [&](auto layout) { return layout.bucket(fingerprint, bucket_offset); });
-    return {block, bucket, fingerprint, bucket_offset};
+    return {block, bucket_of(state_->bits, fingerprint, bucket_offset), fingerprint, bucket_offset};
   }
 
   void insert(std::uint64_t key, Evicted& departed) {
@@ -132,13 +130,14 @@ class BulkRest {
 
   Outcome insert_at(const Place& home) {
     const Engine& engine = *state_->engine;
-    if (is_maplet(state_->bits)) return *engine.maplet.one_writer.insert_at(state_->view, home, 0);
-    return *engine.filter.alone.insert_at(state_->view, home);
+    if (is_maplet(state_->bits))
+      return *engine.of_maplets().operations.one_writer.insert_at(state_->view, home, 0);
+    return *engine.of_filters().operations.alone.insert_at(state_->view, home);
   }
 
   // Copies of a key, as a lookup from there counts them.
   [[nodiscard]] unsigned count(const Place& home) const {
-    return state_->engine->filter.alone.count(state_->view, home, nullptr);
+    return state_->engine->of_filters().operations.alone.count(state_->view, home, nullptr);
   }
   // As many keys with this home as may be among the copies. With guest lanes that are its natives,
   // its guests in the alternate, and those of which it is not known: the others are of keys whose

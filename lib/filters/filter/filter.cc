@@ -16,7 +16,9 @@
 namespace nestline { inline namespace v0_3 {
 namespace {
 
-const FilterOperations& operations(const Blocks& state) { return state.engine->filter.alone; }
+const FilterOperations& operations(const Blocks& state) {
+  return state.engine->of_filters().operations.alone;
+}
 
 // Runs an insert or update, work(blocks), and again after each growth while it finds no room.
 // `adds`: it stores a new key, which is counted and for which the filter may be due to grow first.
@@ -86,7 +88,7 @@ struct Lookup {
   const Blocks& state;
   [[nodiscard]] const LookupOperations& operations() const { return state.engine->lookups; }
   void operator()(const Inputs& inputs, std::uint64_t* bitmap) const {
-    state.engine->filter_lookups.contains_batch(state.view, inputs, bitmap);
+    state.engine->of_filters().lookups_alone.contains_batch(state.view, inputs, bitmap);
   }
 };
 
@@ -174,13 +176,13 @@ Inserted Filter::update_one(Hash old_key, Hash new_key) noexcept {
 }
 
 bool Filter::may_contain_one(Hash key) const noexcept {
-  return state_->engine->filter_lookups.contains(state_->view, key.value);
+  return state_->engine->of_filters().lookups_alone.contains(state_->view, key.value);
 }
 
 void Filter::fetch(Hash key) const noexcept { prefetch_home(state_->view, key.value); }
 
 Reader Filter::reader() const noexcept {
-  const FilterLookups& lookups = state_->engine->filter_lookups;
+  const FilterLookups& lookups = state_->engine->of_filters().lookups_alone;
   return {state_->view, hash_of_, lookups.contains, lookups.contains_away};
 }
 
@@ -263,6 +265,7 @@ double Filter::expected_fpr() const noexcept {
 }
 int Filter::bits() const noexcept { return state_->bits; }
 std::uint64_t Filter::seed() const noexcept { return state_->seed; }
+std::uint32_t Filter::key_kinds() const noexcept { return state_->key_kinds; }
 std::size_t Filter::memory_bytes() const noexcept { return state_->storage.bytes().size(); }
 
 }}  // namespace nestline

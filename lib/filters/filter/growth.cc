@@ -87,16 +87,16 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
     using L = decltype(layout);
     const auto count = [&](const Place& place) {
       if constexpr (L::kHasValues) {
-        return made.engine->maplet.one_writer.count(made.view, place, nullptr);
+        return made.engine->of_maplets().operations.one_writer.count(made.view, place, nullptr);
       } else {
-        return made.engine->filter.alone.count(made.view, place, nullptr);
+        return made.engine->of_filters().operations.alone.count(made.view, place, nullptr);
       }
     };
     const auto insert = [&](const Place& place, typename L::Value value) {
       if constexpr (L::kHasValues) {
-        return made.engine->maplet.one_writer.insert_at(made.view, place, value);
+        return made.engine->of_maplets().operations.one_writer.insert_at(made.view, place, value);
       } else {
-        return made.engine->filter.alone.insert_at(made.view, place);
+        return made.engine->of_filters().operations.alone.insert_at(made.view, place);
       }
     };
     const std::size_t all = from.size() * L::kSlots;
@@ -109,7 +109,8 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
       const std::uint32_t bucket_offset = L::bucket_offset_at(fingerprint, slot);
       const Place place = home_of_resident<L>(
           from[block], made,
-          {block, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset}, slot);
+          {block, bucket_of(made.bits, fingerprint, bucket_offset), fingerprint, bucket_offset},
+          slot);
       const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kChoices;
       const auto is_crowded = [&] { return order == Order::by_slot && count(place) + 1 >= crowd; };
       const auto has_way = [&](const Place& to) {
@@ -214,7 +215,15 @@ OwnedBlocks merged(const Blocks& into, const Blocks& other, Copies copies,
   if (outcome == Outcome::full) outcome = unite(into, other, Order::by_slot, copies, *made);
   if (outcome != Outcome::stored) refuse_room(outcome);
   left_out = keys - made->size;
+  made->key_kinds = united_key_kinds(into, other);
   return made;
+}
+
+std::uint32_t united_key_kinds(const Blocks& one, const Blocks& other) {
+  for (const Blocks* filter : {&one, &other}) {
+    if (filter->size != 0 && filter->key_kinds == 0) return 0;
+  }
+  return one.key_kinds | other.key_kinds;
 }
 
 OwnedBlocks empty_copy(const Blocks& state) {
@@ -240,6 +249,7 @@ bool copy_into(const Blocks& state, Blocks& to) noexcept {
   to.size = state.size;
   to.capacity = state.capacity;
   to.max_capacity = state.max_capacity;
+  to.key_kinds = state.key_kinds;
   return true;
 }
 

@@ -33,6 +33,9 @@ bool can_merge(const Shape& into, const Shape& other, std::string* why);
 // `left_out`: how many copies are not among them. Also throws std::invalid_argument unless
 // can_merge, std::length_error when a key finds no room, or, with Copies::all, a copy.
 OwnedBlocks merged(const Blocks& into, const Blocks& other, Copies copies, std::uint64_t& left_out);
+// The kinds of keys that the union of two filters names: those of both, or none where one that has
+// keys names none.
+std::uint32_t united_key_kinds(const Blocks& one, const Blocks& other);
 // The same filter without and with its keys.
 OwnedBlocks empty_copy(const Blocks& state);
 OwnedBlocks full_copy(const Blocks& state);

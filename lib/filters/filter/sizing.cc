@@ -224,12 +224,15 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
          advice);
 }
 
+constexpr char kTooManyBlocks[] = " needs more than 2^40 blocks (64 TiB)";
+static_assert(kMaxBlocks == std::uint64_t{1} << 40);
+
 void check_capacities(std::uint64_t capacity, std::uint64_t max_capacity) {
   // Up to here every count is exact in a double; decide refuses more than kMaxBlocks.
   constexpr std::uint64_t kMaxCapacity = std::uint64_t{1} << 53;
   if (capacity == 0) refuse("capacity must be at least 1: the number of keys to make room for");
-  if (capacity > kMaxCapacity) refuse("capacity must be at most 2^53");
-  if (max_capacity > kMaxCapacity) refuse("max_capacity must be at most 2^53");
+  if (capacity > kMaxCapacity) refuse("capacity", kTooManyBlocks);
+  if (max_capacity > kMaxCapacity) refuse("max_capacity", kTooManyBlocks);
 }
 
 void check_rate_and_load(double fpr, double load) {
@@ -370,7 +373,7 @@ Size decide(std::uint64_t capacity, std::uint64_t max_capacity, Wish wish,
   std::optional<std::uint32_t> growth = doublings(blocks);
   while (!growth) growth = doublings(++blocks);
   if (blocks > kMaxBlocks >> *growth) {
-    refuse(grows ? "max_capacity" : "capacity", " needs more than 2^40 blocks (64 TiB)");
+    refuse(grows ? "max_capacity" : "capacity", kTooManyBlocks);
   }
   return {plan->bits, blocks, capacity_of(blocks), grows ? max_capacity : 0, *growth};
 }
@@ -461,7 +464,7 @@ Size decide_expiring_size(const ExpiringOptions& options) {
   };
   auto blocks = std::max(kLeastExpiringBlocks, static_cast<std::uint64_t>(plan->blocks(wish)));
   while (capacity_of(blocks) < options.capacity) ++blocks;
-  if (blocks > kMaxBlocks) refuse("capacity needs more than 2^40 blocks (64 TiB)");
+  if (blocks > kMaxBlocks) refuse("capacity", kTooManyBlocks);
   return {plan->bits, blocks, capacity_of(blocks), 0, 0};
 }
 

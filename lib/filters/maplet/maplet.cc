@@ -29,7 +29,9 @@ namespace {
 using State = Maplet::State;
 
 OwnedBlocks empty_table(const MapletOptions& options) {
-  return make_blocks(decide_maplet_size(options).shape(options.seed), options.memory);
+  Shape shape = decide_maplet_size(options).shape(options.seed);
+  shape.kind = &kMaplets;
+  return make_blocks(shape, options.memory);
 }
 
 void check_value(std::uint64_t highest, std::uint64_t value) {
@@ -52,7 +54,7 @@ bool change(State& state, std::int64_t added, Work&& work) {
     const bool done = work(maplet_operations<Locks>(table), table.view);
     if (done && added != 0) {
       state.keys.add<Locks>(added);
-    } else if constexpr (!Locks::kBlocksAreStable) {
+    } else if (!Locks().blocks_are_stable()) {
       full_fence();
     }
     return std::optional(done);
@@ -63,9 +65,10 @@ bool change(State& state, std::int64_t added, Work&& work) {
 [[gnu::cold, gnu::noinline]] std::size_t find_locked(
     const State& state, const Blocks& table, std::uint64_t hash,
     std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept {
-  return state.with_readers(table.engine->maplet, [&](const auto& maplet, Writers* writers) {
-    return maplet.values(table.view, hash, values, writers);
-  });
+  return state.with_readers(table.engine->of_maplets().operations,
+                            [&](const auto& maplet, Writers* writers) {
+                              return maplet.values(table.view, hash, values, writers);
+                            });
 }
 
 [[gnu::cold, gnu::noinline]] std::uint64_t find_locked_set(const State& state, const Blocks& table,
@@ -79,7 +82,7 @@ bool change(State& state, std::int64_t added, Work&& work) {
 std::uint64_t change_values(State& state, const ValueChange& change) {
   const auto change_all = [&](const Blocks& table) {
     const auto [changed, erased] = state.with_readers(
-        table.engine->maplet,
+        table.engine->of_maplets().operations,
         [&](const auto& maplet, Writers*) { return maplet.change_values(table.view, change); });
     state.keys.add<BlockLocks>(-static_cast<std::int64_t>(erased));
     full_fence();  // lookups of this thread come after
@@ -95,7 +98,8 @@ std::uint64_t change_values(State& state, const ValueChange& change) {
 std::size_t find_hash(const State& state, std::uint64_t hash,
                       std::span<std::uint64_t, Maplet::kMaxCandidates> values) noexcept {
   return state.read([&](const Blocks& table) {
-    const std::size_t count = state.engine.maplet_lookups.find(table.view, hash, values.data());
+    const std::size_t count =
+        state.engine.of_maplets().values.find(table.view, hash, values.data());
     if (count != MapletLookups::kBusy) [[likely]]
       return count;
     return find_locked(state, table, hash, values);
@@ -106,7 +110,7 @@ std::uint64_t find_hash_set(const State& state, std::uint64_t hash,
                             std::uint64_t anywhere) noexcept {
   return state.read([&](const Blocks& table) {
     const ValueSets sets{anywhere, state.highest_value};
-    const auto [set, done] = state.engine.maplet_lookups.find_set(table.view, hash, sets);
+    const auto [set, done] = state.engine.of_maplets().values.find_set(table.view, hash, sets);
     return done ? set : find_locked_set(state, table, hash, sets);
   });
 }
@@ -307,7 +311,7 @@ std::size_t Maplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
   });
   while (chunks.next()) {
     state_->read([&](const Blocks& table) {
-      state_->engine.maplet_lookups.find_lists(table.view, chunks.inputs(), lists);
+      state_->engine.of_maplets().values.find_lists(table.view, chunks.inputs(), lists);
     });
   }
   return lists.finish();
@@ -317,7 +321,7 @@ void Maplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets, std::uint64_
   check_length("sets", sets.size(), keys.size());
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
     state_->read([&](const Blocks& table) {
-      find_chunk_sets(state_->engine.maplet_lookups, table.view, chunks.inputs(),
+      find_chunk_sets(state_->engine.of_maplets().values, table.view, chunks.inputs(),
                       {anywhere, state_->highest_value}, sets.data() + chunks.first(),
                       [&](std::size_t i) {
                         const std::uint64_t hash = chunks.inputs().hash(i, state_->secrets);
@@ -351,7 +355,7 @@ void save(Maplet&& maplet, const Output& to) {
 }
 
 Maplet Maplet::load(const Input& from, std::pmr::memory_resource* memory) {
-  return MapletAccess::make(read_filter(from, memory, Kind::maplet).blocks);
+  return MapletAccess::make(read_filter(from, memory, kMaplets).blocks);
 }
 
 }}  // namespace nestline

@@ -26,7 +26,7 @@ static_assert(Maplet::kMaxCandidates == MapletLayout::kMaxCopies);
 
 template <class Locks>
 const MapletOperations& maplet_operations(const Blocks& table) {
-  return table.engine->maplet.with<Locks>();
+  return table.engine->of_maplets().operations.with<Locks>();
 }
 
 struct Maplet::State : ConcurrentFilter::State {

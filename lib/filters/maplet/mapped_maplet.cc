@@ -20,14 +20,15 @@ struct MappedMaplet::State : Mapped {
   std::size_t find(std::uint64_t hash,
                    std::span<std::uint64_t, Maplet::kMaxCandidates> values) const {
     check(hash);
-    const std::size_t count = blocks.engine->maplet_lookups.find(blocks.view, hash, values.data());
+    const std::size_t count =
+        blocks.engine->of_maplets().values.find(blocks.view, hash, values.data());
     if (count == MapletLookups::kBusy) refuse_lock();
     return count;
   }
 
   std::uint64_t find_set(std::uint64_t hash, const ValueSets& sets) const {
     check(hash);
-    const auto [set, done] = blocks.engine->maplet_lookups.find_set(blocks.view, hash, sets);
+    const auto [set, done] = blocks.engine->of_maplets().values.find_set(blocks.view, hash, sets);
     if (!done) refuse_lock();
     return set;
   }
@@ -65,11 +66,11 @@ MappedMaplet& MappedMaplet::operator=(MappedMaplet&& other) noexcept = default;
 MappedMaplet::~MappedMaplet() = default;
 
 MappedMaplet MappedMaplet::open(const std::filesystem::path& path, Verify verify) {
-  return MappedMaplet(std::make_unique<State>(path, Kind::maplet, verify));
+  return MappedMaplet(std::make_unique<State>(path, kMaplets, verify));
 }
 
 MappedMaplet MappedMaplet::view(std::span<const std::byte> bytes, Verify verify) {
-  return MappedMaplet(std::make_unique<State>(bytes, Kind::maplet, verify));
+  return MappedMaplet(std::make_unique<State>(bytes, kMaplets, verify));
 }
 
 void MappedMaplet::verify() const { state_->verify(); }
@@ -87,7 +88,7 @@ std::size_t MappedMaplet::find(KeySpan keys, std::vector<std::uint32_t>& first,
                        [&](std::size_t, auto) -> std::size_t { state.refuse_lock(); });
   for (KeyChunks chunks(keys, seed()); chunks.next();) {
     state.check_all(chunks.inputs());
-    state.blocks.engine->maplet_lookups.find_lists(state.blocks.view, chunks.inputs(), lists);
+    state.blocks.engine->of_maplets().values.find_lists(state.blocks.view, chunks.inputs(), lists);
   }
   return lists.finish();
 }
@@ -103,7 +104,7 @@ void MappedMaplet::find_sets(KeySpan keys, std::span<std::uint64_t> sets,
   for (KeyChunks chunks(keys, seed()); chunks.next();) {
     const Inputs& inputs = chunks.inputs();
     state.check_all(inputs);
-    find_chunk_sets(state.blocks.engine->maplet_lookups, state.blocks.view, inputs,
+    find_chunk_sets(state.blocks.engine->of_maplets().values, state.blocks.view, inputs,
                     state.sets(anywhere), sets.data() + chunks.first(),
                     [&](std::size_t) -> std::uint64_t { state.refuse_lock(); });
   }

@@ -3,6 +3,7 @@ package nestline
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"math"
 	"math/bits"
 	"os"
@@ -101,7 +102,7 @@ func firstWrong(all ...limits) error {
 func notZero(b []byte) uint64 { return uint64(len(b) - bytes.Count(b, []byte{0})) }
 
 func open[T Filter | ExpiringFilter | Maplet](path, kind string) (*T, error) {
-	file, err := os.ReadFile(path)
+	file, err := read(path, kind)
 	if err != nil {
 		return nil, err
 	}
@@ -112,12 +113,49 @@ func open[T Filter | ExpiringFilter | Maplet](path, kind string) (*T, error) {
 	return t, nil
 }
 
-// parse checks the bytes in the order of section 6 of FORMAT.md.
-func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, error) {
-	size := uint64(len(file))
-	h := append(make([]byte, 0, headerBytes), file[:min(size, headerBytes)]...)[:headerBytes]
+// read returns the bytes of a file, after a look at its header: whatever the file is, no memory is taken for another one.
+func read(path, kind string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // a pipe has no size
+		return io.ReadAll(f)
+	}
+	size := uint64(info.Size())
+	file := make([]byte, min(size, headerBytes))
+	if _, err = io.ReadFull(f, file); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if _, err = parseHeader(file, size, kind); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if size > math.MaxInt {
+		return nil, fmt.Errorf("%s: a file of %d bytes is too large for this processor", path, size)
+	}
+	file = append(make([]byte, 0, size), file...)[:size]
+	if _, err = io.ReadFull(f, file[headerBytes:]); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return file, nil
+}
+
+// header is what a file says of itself: its table, still without blocks, and where its parts are.
+type header struct {
+	table
+	guests, marks, sums, end, life, swept uint64
+}
+
+// parseHeader checks the first bytes of a file of this size, in the order of section 6 of FORMAT.md.
+func parseHeader(start []byte, size uint64, kind string) (*header, error) {
+	h := append(make([]byte, 0, headerBytes), start[:min(size, headerBytes)]...)[:headerBytes]
 	sum, version := xxh3(h[:4088], 0), u32(h, 16)
-	if !bytes.HasPrefix(file, []byte("\x8eNST\r\n\x1a\n")) {
+	if !bytes.HasPrefix(start, []byte("\x8eNST\r\n\x1a\n")) {
 		return nil, &FormatError{0, "this is no nestline file: it begins with other bytes"}
 	}
 	if err := firstWrong(limits{"the byte order", 8, u32(h, 8), 0x01020304, 0x01020304},
@@ -151,6 +189,10 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 		doublings, life, marks, t.leastLeft = 0, [2]uint64{1, 14}, (blocks+63)/64, 1
 		unusedAt, unused = 104, notZero(h[104:4032])+notZero(h[4040:4088])
 	}
+	reserved := uint64(math.MaxUint32)
+	if t.kind == filter {
+		reserved = 0x80008000 // kinds of keys that have no meaning yet
+	}
 	slots, leastCapacity := blocks*t.segments*t.perSegment, uint64(1)
 	if maxCapacity > capacity && t.growth == 0 {
 		leastCapacity = slots / 2
@@ -168,31 +210,41 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 		limits{"the number of waiting inserts", 84, u32(h, 84), 0, 63},
 		limits{"the number of ticks since the last exchange of marks", 88, t.tick - u64(h, 88), 0, 15},
 		limits{"the number of swept blocks", 96, u64(h, 96), 0, blocks},
-		limits{"a reserved number", 36, u32(h, 36), 0, 0},
+		limits{"a reserved number", 36, u32(h, 36) & reserved, 0, 0},
 		limits{"the number of reserved bytes from here on that are not 0", unusedAt, unused, 0, 0},
 		limits{"the length in the header", 72, u64(h, 72), end + 8, end + 8},
 		limits{"the length of the file", min(size, end+8), size, end + 8, end + 8}); err != nil {
 		return nil, err
 	}
-	sum = xxh3(file[sums:end], 0)
-	err := firstWrong(limits{"the checksum of the checksums", end, u64(file, int(end)), sum, sum})
+	return &header{t, guests, marks, sums, end, u32(h, 80), u64(h, 96)}, nil
+}
+
+// parse checks the header, and then all the rest in the order of that section.
+func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, error) {
+	h, err := parseHeader(file, uint64(len(file)), kind)
+	if err != nil {
+		return nil, err
+	}
+	t, sums, end, blocks := &h.table, h.sums, h.end, h.bases<<h.growth
+	sum := xxh3(file[sums:end], 0)
+	err = firstWrong(limits{"the checksum of the checksums", end, u64(file, int(end)), sum, sum})
 	for at := uint64(headerBytes); err == nil && at < sums; at += sectionBytes {
 		sum = xxh3(file[at:min(at+sectionBytes, sums)], 0)
 		is := u64(file, int(sums+at/sectionBytes*8))
 		err = firstWrong(limits{"the checksum of the blocks from here on", at, is, sum, sum})
 	}
 	t.blocks = unsafe.Slice((*[blockBytes]byte)(file[headerBytes:]), blocks)
-	behind := min(headerBytes+blockBytes*blocks+blocks*min(marks, 1), sums) // next marks, which fill no block
+	behind := min(headerBytes+blockBytes*blocks+blocks*min(h.marks, 1), sums) // next marks, which fill no block
 	if err == nil {
 		err = firstWrong(limits{"the number of bytes behind the next marks that are not 0", behind, notZero(file[behind:sums]), 0, 0})
 	}
 	if err == nil {
-		err = t.checkBlocks(guests, u32(h, 80), u64(h, 96))
+		err = t.checkBlocks(h.guests, h.life, h.swept)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &T{t}, nil
+	return &T{*t}, nil
 }
 
 func (t *table) checkBlocks(guests, life, swept uint64) error {

@@ -37,7 +37,8 @@ func (e *FormatError) Error() string { return fmt.Sprintf("at byte %d: %s", e.Of
 // Filter is a set of keys: of each key it says that it is certainly absent or may be present.
 type Filter struct{ table }
 
-// Open reads the file of a filter and checks all of it. Where its bytes are wrong, the error wraps a *FormatError.
+// Open reads the file of a filter and checks all of it. Where its bytes are wrong, the error wraps a *FormatError. Memory for
+// more than the first 4 KiB is taken when they are right.
 func Open(path string) (*Filter, error) { return open[Filter](path, filter) }
 
 // Parse does the same for the bytes of a file, which may be a mapping of it. The filter uses them where they are, so they

@@ -14,6 +14,11 @@ FROM (SELECT * FROM orders WHERE nestline_may_contain(getvariable('f'), customer
       SELECT * FROM (SELECT * FROM orders WHERE nestline_may_contain(getvariable('f'), customer))
       ANTI JOIN known ON id = customer);
 
+-- A prepared statement takes the handle as a parameter, so that each run asks the filter that it is given.
+PREPARE known_orders AS
+SELECT count(*) FROM (SELECT * FROM orders WHERE nestline_may_contain($f, customer)) JOIN known ON id = customer;
+EXECUTE known_orders(f := getvariable('f'));
+
 -- The same with a filter that is kept, at a rate of 0.1 %.
 CREATE TABLE filters (name VARCHAR PRIMARY KEY, filter BLOB);
 INSERT INTO filters SELECT 'known', nestline_build(id, 0.001) FROM known;
@@ -32,3 +37,7 @@ CREATE TABLE days AS
 SELECT day, nestline_build(customer, 0.001, 5000) AS filter FROM orders GROUP BY day;
 SELECT string_agg(day) FROM days WHERE nestline_may_contain(filter, 17);
 SELECT nestline_info(nestline_merge(filter)).keys FROM days;
+
+-- A key of two columns is a ROW of them: which customers came on which day.
+SET VARIABLE f = (SELECT nestline_open(nestline_build(ROW(day, customer))) FROM orders);
+SELECT nestline_may_contain(getvariable('f'), ROW(5, 25)), nestline_may_contain(getvariable('f'), ROW(25, 5));

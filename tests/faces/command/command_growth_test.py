@@ -128,9 +128,9 @@ class Growth(CommandTest):
         with self.start("build", "-o", "f", "--bits", "8", "--capacity", "10", "--max-capacity",
                         "10000") as process:
             self.assertEqual(process.wait(PATIENCE), 2)  # standard input is still open
-            self.assertRegex(process.stderr.read(), rb"\Anestline: [^\n]*max_capacity[^\n]*\n\Z")
+            self.assertRegex(process.stderr.read(), rb"\Anestline: [^\n]*--max-capacity[^\n]*\n\Z")
         self.expect_error(["build", "-o", "f", "--bits", "8", "--max-capacity", "10000"],
-                          b"nestline: max_capacity ", stdin=b"a\n")
+                          b"nestline: --max-capacity ", stdin=b"a\n")
         self.assertEqual(os.listdir(self.folder), [])
 
 

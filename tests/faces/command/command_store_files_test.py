@@ -1,4 +1,4 @@
-"""End-to-end tests of nestline store import and export: files byte for byte.
+"""End-to-end tests of nestline store import and export: files byte for byte; and of nestline store copy.
 
 Run by command_test.py.
 """
@@ -7,7 +7,8 @@ import os
 import random
 import stat
 
-from command_store_test import StoreTest
+from command_harness import PATIENCE
+from command_store_test import StoreTest, text_of
 
 
 class StoreFiles(StoreTest):
@@ -76,6 +77,30 @@ class StoreFiles(StoreTest):
                                 b"nestline: none: No such file")
         self.expect_store(["export", "db", "file"], out=b"new")
 
+    def test_pieces_that_no_file_has(self):
+        random.seed(4)
+        shared, own, newer = (random.randbytes(4096 * pieces) for pieces in (5, 300, 2))
+        self.expect_store(["put", "db", "k", "v"])
+        self.round_trip(shared, name="kept")
+        self.round_trip(shared + own, name="deleted")
+        self.round_trip(own[8192:], name="replaced")
+        self.round_trip(newer, name="replaced")
+        self.assertEqual(self.stats()["unused_piece_bytes"], 0)
+        before = self.stats()["live_bytes"]
+        self.expect_store(["del", "--file", "db", "deleted"])
+        told = self.stats()
+        self.assertGreater(told["unused_piece_bytes"], len(own))
+        self.assertGreater(told["dead_bytes"], told["unused_piece_bytes"])
+        self.assertLess(told["live_bytes"], before - len(own))
+        self.assertIn("nestline store compact", told["advice"][0])
+        self.expect_store(["compact", "db"])
+        told = self.stats()
+        self.assertEqual((told["unused_piece_bytes"], told["records"]), (0, 1 + 5 + 2))
+        self.assertLess(told["live_bytes"] + told["dead_bytes"], 100000)
+        self.expect_store(["export", "db", "kept"], out=shared)
+        self.expect_store(["export", "db", "replaced"], out=newer)
+        self.expect_store(["get", "db", "k"], out=b"v")
+
     def test_export(self):
         self.round_trip(b"content")
         self.expect_store(["export", "db", "none", "-o", "out"], 1,
@@ -117,3 +142,41 @@ class StoreFiles(StoreTest):
         self.expect_store_error(["export", "db", "file"], b"piece 1 of 2", b"is missing")
         # To store the file again mends it.
         self.round_trip(b"first pieceother piece", "--piece", "11")
+
+
+class StoreCopies(StoreTest):
+    def test_copy(self):
+        self.load([(b"%d" % i, b"v" * 1000) for i in range(100)])
+        before = self.dump()
+        writer = self.hold()
+        writer.stdin.write(text_of((b"more %d" % i, b"v" * 50) for i in range(20000)))
+        writer.stdin.flush()
+        self.expect_store(["copy", "db", "to"])
+        got = self.dump(name="to")
+        self.assertTrue(got.startswith(before))
+        self.expect_store(["copy", "db", "to/"])
+        self.assertTrue(self.dump(name="to").startswith(got))
+        self.expect_store_error(["copy", "db", "db/in"],
+                                b"nestline: db/in: this is in the folder of the store itself")
+        self.expect_store_error(["copy", "to", "db"], b"nestline: db: process ",
+                                b" has the store open for writing")
+        writer.kill()
+        writer.wait(PATIENCE)
+        self.expect_store(["copy", "db", "to"])
+        self.assertEqual(self.dump(name="to"), self.dump())
+        self.expect_store(["verify", "to"])
+        self.expect_store_error(["copy", "to", "db"], b"nestline: db: this is no copy")
+        self.expect_store_error(["copy", "db", "no/to"], b"nestline: no/to: No such file")
+        # One that was interrupted is finished by the next.
+        os.rename(self.path("to/copy.nest"), self.path("to/copy.nest.new"))
+        for command in (["put", "to", "k", "v"], ["get", "to", "k"], ["verify", "to"],
+                        ["repair", "to"], ["copy", "to", "other"]):
+            self.expect_store_error(command,
+                                    b"nestline: to: this is a copy of a store that is not finished")
+        self.assertFalse(os.path.exists(self.path("other")))
+        self.expect_store(["copy", "db", "to"])
+        # A copy that is written is a store of its own.
+        self.expect_store(["put", "to", "k", "own"])
+        self.expect_store_error(["copy", "db", "to"], b"or one that was written since it was made")
+        self.expect_store(["get", "to", "k"], out=b"own")
+        self.expect_store(["has", "db", "k"], 1)

@@ -83,7 +83,7 @@ class StoreTest(CommandTest):
 
 class StoreCommandLine(StoreTest):
     COMMANDS = ("put", "get", "del", "has", "load", "dump", "list", "stats", "import", "export",
-                "mget", "compact", "verify", "repair", "damaged")
+                "mget", "compact", "copy", "verify", "repair", "damaged")
 
     def test_help(self):
         out = self.output("store", "--help")
@@ -101,7 +101,7 @@ class StoreCommandLine(StoreTest):
             (["frobnicate"], b"there is no command 'frobnicate'; see nestline store --help"),
             (["get"], b"DB is required; see nestline store get --help"),
             (["get", "db"], b"KEY is required; see nestline store get --help"),
-            (["get", "db", "a", "b"], b"b; see nestline store get --help"),
+            (["get", "db", "a", "b"], b"'b'; see nestline store get --help"),
             (["get", "db", "-k"], b"no option '-k'; -- goes before a KEY or VALUE"),
             (["put", "db", "k", "-v"], b"no option '-v'; -- goes before a KEY or VALUE"),
             (["put", "db", "k", "v", "--sync", "often"],
@@ -118,6 +118,7 @@ class StoreCommandLine(StoreTest):
             (["export", "db", "n", "-o", "-"],
              b"-o takes the name of a file, not '-'; /dev/stdout is standard output; see nestline"),
             (["dump", "db", "extra"], b"extra"),
+            (["copy", "db"], b"TO is required"),
         ]:
             with self.subTest(arguments=arguments):
                 self.expect_store_error(arguments, part)
@@ -126,7 +127,7 @@ class StoreCommandLine(StoreTest):
     def test_no_store(self):
         self.write("file", b"")
         for command, *arguments in [["get", "k"], ["has", "k"], ["del", "k"], ["dump"], ["list"],
-                                    ["mget"], ["stats"], ["export", "n"], ["compact"], ["verify"],
+                                    ["mget"], ["stats"], ["export", "n"], ["compact"], ["copy", "to"], ["verify"],
                                     ["repair"], ["damaged"]]:
             with self.subTest(command=command):
                 self.expect_store_error([command, "none", *arguments],
@@ -513,7 +514,9 @@ class StoreCare(StoreTest):
             os.remove(self.path("db/" + name))
         self.assertEqual(self.store("verify", "db")[0], 2)
         self.expect_store_error(["put", "db", "k", "v"], b"nestline: db/")
-        self.assertEqual(self.store("repair", "db")[0], 0)
+        self.expect_store_error(["repair", "db"], b"db/index.nest: there is no file of the log beside it")
+        self.assertEqual(sorted(os.listdir(self.path("db"))), ["index.nest", "lock"])
+        os.remove(self.path("db/index.nest"))
         self.expect_store_error(["verify", "db"], b"there is no store in this folder")
         self.expect_store(["put", "db", "k", "v"])
         self.expect_store(["get", "db", "k"], out=b"v")
@@ -576,14 +579,39 @@ class StoreCare(StoreTest):
         self.expect_store(["mget", "db"], stdin=b"new\n", out=b"new\t2\n")
         self.expect_store(["verify", "db"])
         self.assertEqual(self.stats()["records"], 2)
-        # Writing commands do not wait either: they say who is there.
+        # Writing commands wait for it as long as they are told to, and then say who is there.
         process = str(writer.pid).encode()
-        for arguments in (["put", "db", "k", "v"], ["del", "db", "old"], ["compact", "db"],
-                          ["load", "db"], ["repair", "db"]):
+        for arguments in (["put", "db", "k", "v", "--wait", "0"], ["del", "db", "old", "--wait", "0"],
+                          ["compact", "db", "--wait", "1"], ["load", "db", "--wait", "0"], ["repair", "db"],
+                          ["import", "db", "/dev/null", "--wait", "0"]):
             self.expect_store_error(arguments, b"db", b"process " + process)
+        waiting = [self.start("store", "put", "db", f"k{i}", "v", "--wait", "600", stdout=None) for i in range(6)]
         writer.stdin.close()
         self.assertEqual(writer.wait(PATIENCE), 0)
+        for process in waiting:
+            self.addCleanup(process.stderr.close)
+            self.addCleanup(process.stdin.close)
+            self.assertEqual(process.wait(PATIENCE), 0)
+        self.assertEqual(self.stats()["records"], 2 + 6)
         self.expect_store(["put", "db", "k", "v"])
+
+    def test_repair_of_an_empty_folder(self):
+        os.mkdir(self.path("empty"))
+        self.expect_store_error(["repair", "empty"], b"empty: there is no store in this folder")
+        self.assertEqual(os.listdir(self.path("empty")), [])
+
+    def test_newest_file_with_another_name(self):
+        self.load([(b"old", b"1")])
+        os.link(self.path("db/00000001.log"), self.path("linked"))
+        for command in (["put", "db", "new", "2"], ["del", "db", "old"], ["compact", "db"],
+                        ["repair", "db"]):
+            self.expect_store_error(command, b"db/00000001.log: the file has another name",
+                                    b"; while nobody writes, put a copy in its place (cp FILE copy; mv copy FILE)")
+        self.assertEqual(self.dump(), b"old\t1\n")
+        self.expect_store(["verify", "db"])
+        os.remove(self.path("linked"))
+        self.expect_store(["put", "db", "new", "2"])
+        self.assertEqual(self.dump(), b"old\t1\nnew\t2\n")
 
     def test_killed_writer(self):
         writer = self.hold()

@@ -19,7 +19,7 @@ import unittest
 from command_cluster_test import ClusterArgumentsTest
 from command_growth_test import Advice, Growth, Merge, Threads
 from command_harness import NESTLINE, PATIENCE, CommandTest, lines
-from command_store_files_test import StoreFiles
+from command_store_files_test import StoreCopies, StoreFiles
 from command_store_test import (StoreCare, StoreCommandLine, StoreRecords, StoreTerminal,
                                 StoreText)
 from command_uniq_test import Uniq, UniqState
@@ -45,13 +45,18 @@ class CommandLine(CommandTest):
         self.write("keys", b"a\n")
         whole = b"a whole number from "
         for arguments, part in [
-            ([], b"nestline --help"),
+            ([], b"nestline: a command is required; see nestline --help"),
             (["frobnicate"], b"frobnicate"),
             (["build"], b"-o is required; see nestline build --help"),
             (["build", "-o"], b"-o needs a value, FILE; see nestline build --help"),
             (["build", "-o", "f", "--fpr"], b"--fpr needs a value, P; see nestline build --help"),
             (["query"], b"FILE is required; see nestline query --help"),
-            (["info", "f", "extra"], b"extra"),
+            (["info", "f", "extra"],
+             b"there is no use for a further word, 'extra'; see nestline info --help"),
+            (["build", "-o", "f", "--capacity", "9007199254740992"],
+             b"nestline: --capacity needs more than 2^40 blocks"),
+            (["build", "-o", "f", "--capacity", "9", "--max-capacity", "99999"],
+             b"nestline: --max-capacity is 11111 times --capacity, but a filter of 16-bit"),
             (["query", "f", "--wrong"], b"there is no option '--wrong'; see nestline query --help"),
             (["build", "-o", "f", "--capacity", "many"], b"--capacity takes " + whole),
             (["build", "-o", "f", "--capacity", "0"], b"--capacity takes " + whole),
@@ -90,6 +95,50 @@ class CommandLine(CommandTest):
             with self.subTest(arguments=arguments):
                 self.expect_error(arguments, part, stdin=b"a\n")
         self.assertEqual(os.listdir(self.folder), ["keys"])
+
+    def test_rates_of_build_and_uniq(self):
+        self.write("keys", b"a\n")
+        commands = (["build", "-o", "f", "keys"], ["uniq", "-c", "keys"], ["uniq", "-c", "--capacity", "9", "keys"])
+
+        def refused(rate):
+            return [self.run_command(*command, "--fpr", rate)[0] == 2 for command in commands]
+
+        for rate in "0.999999", "0.5", "0.001", "0.00004", "4e-5":
+            self.assertEqual(refused(rate), [False, False, False], rate)
+        for rate in "0", "1", "nan", "inf", "-1", "", "1%", "1e-5000":
+            for command in commands:
+                self.expect_error([*command, "--fpr", rate], b"--fpr takes a number above 0 and below 1, not '%s'"
+                                  % rate.encode())
+        # A filter has one width of 16 bits at most, uniq may ask two filters.
+        for rate in "0.000039", "0.000001":
+            self.assertEqual(refused(rate), [True, False, False], rate)
+            self.expect_error([*commands[0], "--fpr", rate], b"nestline: --fpr %g is below 3.9" % float(rate),
+                              b"-05, the lowest false-positive rate of 16-bit fingerprints; nestline uniq takes less, "
+                              b"since it asks two filters, and FILE has one; see nestline build --help")
+        self.assertEqual(refused("1e-8"), [True, True, False])
+        self.assertEqual(refused("1e-30"), [True, True, True])
+
+    def test_the_file_is_no_input(self):
+        """Keys that a filter would take the place of are not lost."""
+        self.write("keys", b"a\nb\n")
+        os.symlink("keys", self.path("link"))
+        os.link(self.path("keys"), self.path("twin"))
+        for inputs in ["keys"], ["link"], ["twin"], ["absent", "keys"], ["./keys"]:
+            self.expect_error(["build", "-o", "keys", *inputs], b"-o takes another file than INPUT")
+        for capacity in [], ["--capacity", "9"]:
+            with open(self.path("keys"), "rb") as stdin:
+                self.expect_error(["build", "-o", "keys", *capacity], b"whose lines would be lost", stdin=stdin.fileno())
+        self.assertEqual(self.read("keys"), b"a\nb\n")
+        self.expect(["build", "-o", "f", "--capacity", "9", "keys"])
+        before = self.read("f")
+        for command in "add", "remove":
+            self.expect_error([command, "f", "keys", "f"], b"INPUT takes files of keys, and not the filter")
+            with open(self.path("keys"), "rb") as stdin:
+                self.expect_error([command, "f", "--left-out", "keys"], b"--left-out takes another file than INPUT",
+                                  stdin=stdin.fileno())
+        self.assertEqual((self.read("f"), self.read("keys")), (before, b"a\nb\n"))
+        # What is no regular file may be both.
+        self.expect(["build", "-o", "/dev/null", "/dev/null"])
 
     def test_odd_names_are_names(self):
         for name in ["[a,b]", "build", "a b", "{}", "-x", "\xe4"]:
@@ -383,7 +432,7 @@ class Build(CommandTest):
 
     def test_targets(self):
         self.write("f", b"anything\n")
-        self.expect(["build", "-o", "f", "f"])  # its own input
+        self.expect(["build", "-o", "f"], stdin=b"anything\n")  # whatever was there
         self.expect(["query", "f"], stdin=b"anything\n", out=b"anything\n")
         os.mkdir(self.path("folder"))
         self.expect_error(["build", "-o", "folder"], b"nestline: folder: Is a directory")
@@ -412,7 +461,7 @@ class Build(CommandTest):
             ["build", "-o", "f", "--capacity", str(2**45), "--bits", "12"],
             b"nestline: f: not enough memory for a filter of 35184372088832 keys; give a smaller ",
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        self.expect_error(["build", "-o", "f", "--capacity", str(2**53)], b"nestline: capacity ",
+        self.expect_error(["build", "-o", "f", "--capacity", str(2**53)], b"nestline: --capacity ",
                           b"see nestline build --help\n")
 
     def test_forbidden(self):

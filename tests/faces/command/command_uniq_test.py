@@ -254,7 +254,7 @@ class Uniq(UniqTest):
             (("--window", "x"), b"--window takes a whole number from 1 to "),
             (("--window", "5", "--capacity", "5"), b"excludes"),
             (("--fpr", "1"), b"--fpr takes a number above 0 and below 1, not '1'"),
-            (("--fpr", "1e-7"), b"--fpr must be at least 0.000001, or 0.00000001 with --capacity"),
+            (("--fpr", "1e-7"), b"--fpr must be at least 0.000001, or 0.00000001 with --capacity or --window;"),
             (("--fpr", "1e-9", "--window", "9"), b"--fpr must be at least 0.00000001"),
             (("--state", ""), b"--state takes the name of a file"),
             (("-x",), b"-x"),

@@ -5,6 +5,7 @@ Run by command_test.py.
 
 import fcntl
 import os
+import pathlib
 import pty
 import random
 import resource
@@ -12,10 +13,14 @@ import select
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 
 from command_harness import PATIENCE, CommandTest, lines
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "filters" / "file"))
+from xxh3 import xxh3_64  # noqa: E402
 
 
 class Query(CommandTest):
@@ -263,7 +268,8 @@ class Info(CommandTest):
         info = self.info("f")
         self.assertEqual(list(info), ["keys", "capacity", "load_factor", "bits", "memory_bytes",
                                       "bits_per_key", "expected_fpr", "seed", "file_bytes",
-                                      "doublings", "max_capacity", "turns_over", "advice"])
+                                      "doublings", "max_capacity", "turns_over", "key_kinds",
+                                      "advice"])
         self.assertEqual((info["keys"], info["bits"], info["seed"]), (5000, 12, 7))
         self.assertEqual(info["file_bytes"], os.path.getsize(self.path("f")))
         self.assertTrue(6000 <= info["capacity"] < 7000)
@@ -277,6 +283,43 @@ class Info(CommandTest):
                             (b"load", b"%.1f %%" % (100 * info["load_factor"]))):
             self.assertEqual(table[name].strip(), value, name)
         self.expect_error(["info", "missing"], b"nestline: missing: No such file")
+
+    def test_kinds_of_keys(self):
+        def name(file, kinds):
+            bytes_ = self.read(file)
+            header = bytes_[:36] + kinds.to_bytes(4, "little") + bytes_[40:4088]
+            whole = header + xxh3_64(header).to_bytes(8, "little") + bytes_[4096:]
+            self.write(file, whole)
+
+        keys, more = lines(b"key", 500), lines(b"more", 400)
+        for file, own in (("f", keys), ("g", more), ("h", more)):
+            self.build(file, own, "--capacity", "1000")
+        self.assertEqual(self.info("f")["key_kinds"], "")
+        self.assertNotIn(b"kinds of keys", self.output("info", "f"))
+        name("f", 1 << 4)
+        name("g", 1 << 10 | 2 << 16)
+        self.assertEqual(self.info("f")["key_kinds"], "date")
+        self.assertRegex(self.output("info", "f"), rb"\nkinds of keys +date\n")
+        before = self.read("f")
+        for verb in ("add", "remove", "query"):  # no line is a date
+            self.expect_error([verb, "f"], b"f: it was built in a database of keys of kind date", stdin=more)
+        self.write("keys", keys)
+        self.expect_error(["verify", "f", "keys"], b"of kind date, and lines are text")
+        self.expect(["verify", "f"])
+        self.assertEqual(self.read("f"), before)
+        name("h", 1 << 1)
+        self.expect(["add", "h"], stdin=keys)
+        self.expect(["query", "h"], stdin=keys, out=keys)
+        self.expect(["remove", "h"], stdin=keys)
+        self.assertEqual(self.info("h")["key_kinds"], "text")
+        self.output("merge", "-o", "both", "f", "g")
+        self.assertEqual(self.info("both")["key_kinds"], "date, row of (text)")
+        name("h", 0)
+        self.output("merge", "-o", "both", "f", "h")
+        self.assertEqual(self.info("both")["key_kinds"], "")
+        self.expect(["query", "both"], stdin=keys + more, out=keys + more)
+        name("f", 1 << 31)
+        self.expect_error(["query", "f"], b"kinds of keys that this library does not know; use a newer nestline")
 
     def test_filters_that_turn_over(self):
         keys, more = lines(b"key", 20000), lines(b"more", 10000)

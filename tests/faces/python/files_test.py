@@ -6,6 +6,7 @@ import errno
 import mmap
 import multiprocessing
 import os
+import pathlib
 import pickle
 import shelve
 import subprocess
@@ -16,6 +17,8 @@ import numpy as np
 import pytest
 from common import COPIES
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "filters" / "file"))
+from xxh3 import xxh3_64  # noqa: E402
 
 IN_MEMORY = [nestline.Filter, nestline.ConcurrentFilter, nestline.ExpiringFilter, nestline.Maplet]
 FORMATS = {nestline.Filter, nestline.Maplet, nestline.ExpiringFilter}
@@ -313,3 +316,25 @@ except ImportError:
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True,
                           text=True, check=False)
     assert done.stdout == "done 1\n", done.stderr
+
+
+@pytest.mark.parametrize("kind", [nestline.Filter, nestline.ConcurrentFilter])
+def test_kinds_of_keys_stay(kind, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    one = kind(2000)
+    one.insert("a")
+    file = one.to_bytes()
+    header = file[:36] + (1 << 4).to_bytes(4, "little") + file[40:4088]
+    dates = header + xxh3_64(header).to_bytes(8, "little") + file[4096:]
+    loaded = kind.from_bytes(dates)
+    assert loaded.may_contain("a") and not loaded.may_contain("b")
+    assert loaded.insert("b") and loaded.erase("b")
+    for copy_ in (loaded, loaded.copy(), through_a_file(loaded), copy.deepcopy(loaded)):
+        assert copy_.to_bytes() == dates
+    loaded.merge(kind.from_bytes(dates))
+    assert loaded.to_bytes()[36:40] == dates[36:40]
+    loaded.merge(one)
+    assert loaded.to_bytes()[36:40] == bytes(4)
+    with pytest.raises(nestline.FormatError, match="kinds of keys"):
+        header = header[:36] + b"\0\x80\0\0" + header[40:]
+        kind.from_bytes(header + xxh3_64(header).to_bytes(8, "little") + dates[4096:])

@@ -53,6 +53,11 @@ def test_random_operations_have_the_answers_of_a_dict(tmp_path):
     assert collected == model
     store.compact()
     assert dict(store.items()) == model and store.stats()["records"] == len(model)
+    store.copy_to(tmp_path / "copy")
+    with nestline.Store(tmp_path / "copy", read_only=True) as copied:
+        assert dict(copied.items()) == model
+    with pytest.raises(RuntimeError, match="in the folder of the store itself"):
+        store.copy_to(path)
 
 
 def test_names_of_version_0_2_in_the_figures(tmp_path):

@@ -157,6 +157,42 @@ TYPED_TEST(ConcurrentTest, LongBatches) {
   }
 }
 
+// I6 (table-inl.h) where guests come home as well: single calls of every kind, and copies.
+TEST(ConcurrentFilterTest, TurnsOverAsFilterDoes) {
+  for (const int bits : kFilterWidths) {
+    for (const Writing writing : {Writing::alone, Writing::many}) {
+      SCOPED_TRACE(std::to_string(bits) + " bits" + (writing == Writing::many ? ", many" : ""));
+      const Options options = {.capacity = 3000, .bits = bits, .turns_over = true};
+      Filter one(options);
+      ConcurrentFilter many(options);
+      if (writing == Writing::many) become_many_writers(many);
+      const std::uint64_t most = one.slots() * 19 / 20;
+      std::mt19937_64 random(static_cast<unsigned>(bits));
+      std::vector<std::uint64_t> stored;
+      for (int step = 0; step < 20'000; ++step) {
+        const std::uint64_t what = random() % 10;
+        if (what < 6 && stored.size() < most) {
+          const bool is_copy = random() % 8 == 0 && !stored.empty();
+          const std::uint64_t key = is_copy ? stored[random() % stored.size()] : random();
+          const Inserted expected = what < 3 ? one.insert_unique(key) : one.insert(key);
+          const Inserted inserted = what < 3 ? many.insert_unique(key) : many.insert(key);
+          ASSERT_EQ(inserted.outcome, expected.outcome) << "at step " << step;
+          if (expected) stored.push_back(key);
+        } else if (!stored.empty()) {
+          std::swap(stored[random() % stored.size()], stored.back());
+          EXPECT_TRUE(one.erase(stored.back()));
+          EXPECT_TRUE(many.erase(stored.back()));
+          stored.pop_back();
+        }
+        if (step % 2000 == 0) {
+          ASSERT_EQ(block_bytes(one), block_bytes(many.snapshot())) << "at step " << step;
+        }
+      }
+      EXPECT_EQ(to_bytes(one), to_bytes(std::move(many).freeze()));
+    }
+  }
+}
+
 TYPED_TEST(ConcurrentTest, SpansOfWrongLengthChangeNothing) {
   expect_wrong_lengths_refused<ConcurrentFilter, TypeParam>();
 }

@@ -177,6 +177,11 @@ TEST_P(LaneFaults, AMarkThatFallsEarlyIsNoticed) {
                  {.bits = GetParam(), .rounds = 1, .operations = 3000}, perturb);
 }
 
+template <class L>
+const ByPolicy<FilterOperations>& operations_with_lanes() {
+  return filter_engine(L::kNumber, Placement::guest_lanes).of_filters().operations;
+}
+
 // Beside one writer: a reader comes between the two steps of a guest's way home.
 template <class L>
 struct ClearedGuest {
@@ -188,9 +193,7 @@ struct ClearedGuest {
   static BlocksView view() {
     return {blocks.data(), {64, 0, Placement::guest_lanes}, {}, L::kBits, bucket_table(L::kBits)};
   }
-  static const FilterOperations& filter() {
-    return engine_for(L::kNumber, Placement::guest_lanes).filter.template with<OneWriter>();
-  }
+  static const FilterOperations& filter() { return operations_with_lanes<L>().one_writer; }
   static void at_point(int point) {
     // It would wait for blocks that are locked.
     const bool locked = ((blocks[home].header() | blocks[away].header()) & kHeaderLock) != 0;
@@ -271,8 +274,7 @@ struct MovingGuest {
     blocks[home.block].set_overflow_mark(kClass);
     L::set(blocks[away], from, home.fingerprint);
     const BlocksView view = {blocks.data(), geometry, {}, L::kBits, bucket_table(L::kBits)};
-    const FilterOperations& filter =
-        engine_for(L::kNumber, Placement::guest_lanes).filter.template with<BlockLocks>();
+    const FilterOperations& filter = operations_with_lanes<L>().many_writers;
     EXPECT_TRUE(filter.contains(view, x, nullptr));
     const std::uint64_t y = hash_of_class(L::kBits, geometry, home.block, 200, random);
     EXPECT_EQ(filter.insert(view, y), Outcome::stored);
@@ -325,8 +327,7 @@ struct FallingMark {
     Block& block = blocks[home.block];
     for (std::uint32_t s = 0; s < L::kSlots; ++s) L::set(block, s, 200);
     const BlocksView view = {blocks.data(), geometry, {}, L::kBits, bucket_table(L::kBits)};
-    const FilterOperations& filter =
-        engine_for(L::kNumber, Placement::guest_lanes).filter.template with<BlockLocks>();
+    const FilterOperations& filter = operations_with_lanes<L>().many_writers;
     locked = 0;
     const Hooks hooks(at_point);
     std::thread writer([&] {

@@ -112,7 +112,9 @@ class CrowdedBlocks {
   // Inserts keys. Whether nobody was lost or added but they, and no swept block has dead slots.
   bool play() {
     const BlocksView view = {blocks(), kGeometry, {}};
-    const ExpiringOperations& expiring = engine_for(L::kNumber).expiring.template with<Locks>();
+    const ExpiringOperations& expiring = expiring_engine(L::kNumber, Placement::anywhere)
+                                             .of_expiring_filters()
+                                             .operations.template with<Locks>();
     std::uint32_t emptied = 0;
     auto expected = residents();
     for (int i = 0; i < 100; ++i) {

@@ -134,7 +134,7 @@ class ExpiringKernelsTest : public testing::Test {
     }
   }
   static bool is_locked(const Block& block) { return (block.header() & kHeaderLock) != 0; }
-  static const Engine& engine() { return engine_for(L::kNumber); }
+  static const ExpiringEngine& engine() { return engine_of<L>(); }
   BlocksView view() { return {blocks(), kGeometry, {}}; }
 
   static std::uint64_t slots_with(const Block& block, auto&& condition) {
@@ -164,7 +164,7 @@ TYPED_TEST_SUITE(ExpiringKernelsTest, ExpiringLayouts);
 TYPED_TEST(ExpiringKernelsTest, SweepsEmptyDeadSlotsAndNothingElse) {
   using L = TypeParam;
   for_each_target([&](std::int64_t target) {
-    const Engine& engine = this->engine();
+    const ExpiringEngine& engine = this->engine();
     EXPECT_EQ(engine.target, target);
     const auto before = this->memory_;
     // No dead ones in some blocks, so that a sweep passes them.
@@ -196,7 +196,8 @@ TYPED_TEST(ExpiringKernelsTest, SweepsEmptyDeadSlotsAndNothingElse) {
             L::set(expected[kHeadBlocks + b], first_slot(dead), 0);
           }
         }
-        const auto& expiring = alone ? engine.expiring.one_writer : engine.expiring.many_writers;
+        const auto& expiring =
+            alone ? engine.operations.one_writer : engine.operations.many_writers;
         ASSERT_EQ(expiring.sweep(this->view(), first, count, now, false), emptied);
         all_emptied += emptied;
         for (std::size_t b = 0; b < expected.size(); ++b) {
@@ -375,7 +376,7 @@ class FirstTry {
   // Stores in a block that then has this content besides.
   bool store(const Place& place, const Block& content) {
     const EvictionPath way =
-        engine_for(L::kNumber).block.find_path_to_free(content, place, Residence::anywhere);
+        engine_of<L>().block.find_path_to_free(content, place, Residence::anywhere);
     if (!way) return false;
     empty(place.block, content);
     apply<L>(change(place.block), way, place.fingerprint, death_after(now_, life_));
@@ -394,7 +395,7 @@ TYPED_TEST(ExpiringKernelsTest, RenewsOrStores) {
     const auto beginning = this->memory_;
     Block* const blocks = this->blocks();
     for (const bool alone : {true, false}) {
-      const auto& policies = this->engine().expiring;
+      const auto& policies = this->engine().operations;
       const ExpiringOperations& expiring = alone ? policies.one_writer : policies.many_writers;
       this->memory_ = beginning;
       std::array<std::size_t, 5> seen{};  // by the outcome; 0: it had to evict
@@ -457,7 +458,7 @@ TYPED_TEST(ExpiringKernelsTest, RunsRenewAsSingleKeys) {
   for_each_target([&](std::int64_t) {
     const auto beginning = this->memory_;
     for (const bool alone : {true, false}) {
-      const auto& policies = this->engine().expiring;
+      const auto& policies = this->engine().operations;
       const ExpiringOperations& expiring = alone ? policies.one_writer : policies.many_writers;
       this->memory_ = beginning;
       auto other = beginning;

@@ -93,6 +93,7 @@ TEST_P(GoldenTest, IsReadAndGivesTheSameAnswers) {
   EXPECT_EQ(filter.bits(), static_cast<int>(fields.bits));
   EXPECT_EQ(filter.seed(), fields.seed);
   EXPECT_EQ(filter.capacity(), fields.capacity);
+  EXPECT_EQ(filter.key_kinds(), fields.key_kinds);
   EXPECT_EQ(filter.size(), GetParam().integers + GetParam().strings + GetParam().hashes);
   EXPECT_EQ(golden::answers(filter), test::read_file(NESTLINE_TEST_DATA "/golden/" +
                                                      std::string(GetParam().name) + ".answers"));
@@ -109,9 +110,10 @@ TEST_P(GoldenTest, IsBuiltTheSameAgain) {
 }
 
 TEST(Golden, BytesAreThese) {
-  constexpr std::array<std::uint64_t, 8> kChecksums = {
-      0x9c0d9c4dc8b340c5, 0x9f2092c8bebdff6b, 0x75a5544b7fe8f1b3, 0x43578110347389c2,
-      0x5774aa817f70a82d, 0xd432fcc28efe0dc7, 0xd3783157875630d8, 0x18f842338b25d558};
+  constexpr std::array<std::uint64_t, 9> kChecksums = {
+      0x9c0d9c4dc8b340c5, 0x9f2092c8bebdff6b, 0x75a5544b7fe8f1b3,
+      0x43578110347389c2, 0x5774aa817f70a82d, 0xd432fcc28efe0dc7,
+      0xd3783157875630d8, 0x18f842338b25d558, 0x9835ad0ff9dad796};
   for (std::size_t i = 0; i < kChecksums.size(); ++i) {
     EXPECT_EQ(checksum(read_golden(golden::kGoldens[i].name)), kChecksums[i]);
   }
@@ -260,7 +262,8 @@ TEST(Hostile, FieldsOutOfRangeAreRefused) {
       {kGrowthAt, 5, 4, kGrowthAt, "grown 5 times, but this library reads at most 4 at 8 bits"},
       {kGrowthAt, 64, 4, kGrowthAt, "grown 64 times"},
       {kGrowthAt, 0xffffffff, 4, kGrowthAt, "grown 4294967295 times"},
-      {kReservedAt, 1, 4, kReservedAt, "reserved"},
+      {kKeyKindsAt, 0x8000, 4, kKeyKindsAt, "kinds of keys that this library does not know"},
+      {kKeyKindsAt, 0x80000001, 4, kKeyKindsAt, "kinds of keys that this library does not know"},
       {kFieldsEnd, 1, 1, kFieldsEnd, "reserved"},
       {kHeaderChecksumAt - 1, 1, 1, kFieldsEnd, "reserved"},
       {kKeysAt, 39, 8, kKeysAt, "it says it holds 39 keys, but its blocks hold 40"},

@@ -62,7 +62,7 @@ class Reader:
         expect(order == 0x01020304, "byte order")
         expect(version == 1, "format version")
         expect(len(data) >= HEADER, "ends within the header")
-        hash_version, self.width, self.bases, self.growth, reserved = struct.unpack_from(
+        hash_version, self.width, self.bases, self.growth, kinds = struct.unpack_from(
             "<IIQII", data, 16
         )
         self.seed, self.keys, self.capacity, self.max_capacity, length = struct.unpack_from(
@@ -98,7 +98,7 @@ class Reader:
             unused = [(104, 4032), (4040, 4088)]
             marks = -(-self.blocks // BLOCK)
         used = any(any(data[start:end]) for start, end in unused)
-        expect(reserved == 0 and not used, "reserved bytes")
+        expect(not kinds & ~(0 if self.expires else 0x7FFF7FFF) and not used, "reserved bytes")
         self.sections = -(-(self.blocks + marks) * BLOCK // SECTION)
         self.checksums = HEADER + (self.blocks + marks) * BLOCK
         expect(length == self.checksums + 8 * self.sections + 8, "length in the header")

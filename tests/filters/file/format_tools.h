@@ -30,7 +30,7 @@ inline constexpr std::size_t kHashVersionAt = 16;
 inline constexpr std::size_t kBitsAt = 20;
 inline constexpr std::size_t kBaseBlocksAt = 24;
 inline constexpr std::size_t kGrowthAt = 32;
-inline constexpr std::size_t kReservedAt = 36;
+inline constexpr std::size_t kKeyKindsAt = 36;
 inline constexpr std::size_t kSeedAt = 40;
 inline constexpr std::size_t kKeysAt = 48;
 inline constexpr std::size_t kCapacityAt = 56;
@@ -100,6 +100,7 @@ struct Fields {
   std::uint64_t capacity = 1;
   std::uint64_t max_capacity = 0;
   std::uint32_t hash_version = 2;
+  std::uint32_t key_kinds = 0;
 };
 
 // A whole file with these blocks; their number may differ from the one in `fields`.
@@ -115,6 +116,7 @@ inline Bytes make_file(const Fields& fields, std::span<const std::byte> blocks) 
   put32(file, kBitsAt, fields.bits);
   put64(file, kBaseBlocksAt, fields.base_blocks);
   put32(file, kGrowthAt, fields.growth);
+  put32(file, kKeyKindsAt, fields.key_kinds);
   put64(file, kSeedAt, fields.seed);
   put64(file, kKeysAt, fields.keys);
   put64(file, kCapacityAt, fields.capacity);

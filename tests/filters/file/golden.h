@@ -33,8 +33,8 @@ struct Golden {
 inline void PrintTo(const Golden& golden, std::ostream* out) { *out << golden.name; }
 
 // Nearly full, so that fingerprints are displaced and away from home; some have grown. Those named
-// t turn over, which needs 64 blocks.
-inline constexpr std::array<Golden, 8> kGoldens = {{
+// t turn over, which needs 64 blocks; k16 names kinds of keys: number, date and rows of text.
+inline constexpr std::array<Golden, 9> kGoldens = {{
     {"w8", {8, 3, 0, 0x0123456789abcdef, 0, 140, 0}, 90, 60, 22},
     {"w12", {12, 3, 0, 0xfedcba9876543210, 0, 95, 0}, 60, 40, 14},
     {"w16", {16, 3, 0, 42, 0, 70, 0}, 45, 30, 9},
@@ -43,6 +43,7 @@ inline constexpr std::array<Golden, 8> kGoldens = {{
     {"w10", {10, 3, 1, 10, 0, 230, 0}, 140, 90, 25},
     {"t8", {8, 65, 0, 0x0123456789abcdef, 0, 3600, 0, 3}, 2000, 1200, 460},
     {"t12_grown", {12, 64, 1, 11, 0, 4700, 0, 3}, 2500, 1600, 620},
+    {"k16", {16, 3, 0, 43, 0, 70, 0, 2, 0x00020411}, 45, 30, 9},
 }};
 
 inline constexpr std::uint64_t kAsked = 4096;  // keys of each kind whose answers are kept

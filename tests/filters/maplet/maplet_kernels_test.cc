@@ -130,8 +130,8 @@ std::uint64_t slots_where(const Block& block, auto&& condition) {
 
 TEST(WideMapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
   for_each_target([](std::int64_t target) {
-    const BlockKernels& kernels = engine_for(kMapletBits).block;
-    EXPECT_EQ(engine_for(kMapletBits).target, target);
+    const BlockKernels& kernels = engine_of<Wide>().block;
+    EXPECT_EQ(engine_of<Wide>().target, target);
     std::mt19937_64 random(2);
     for (int i = 0; i < 2000; ++i) {
       const Block block = random_block<Wide>(random, static_cast<std::uint32_t>(i % 101));
@@ -170,7 +170,7 @@ TEST(WideMapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
 // Few blocks, and as many as are written past the caches; what stands around them stays.
 TYPED_TEST(MapletKernelsTest, SplitsByTheNextBit) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     std::mt19937_64 random(3);
     std::vector<Block> sample;
     for (std::uint32_t i = 0; i < 50; ++i) {
@@ -230,7 +230,7 @@ struct Filled {
     std::shuffle(hashes.begin(), hashes.end(), random);
   }
   [[nodiscard]] BlocksView view() const { return {blocks.data(), kGeometry, derive_secrets(9)}; }
-  static const MapletOperations& operations() { return engine_for(L::kNumber).maplet.one_writer; }
+  static const MapletOperations& operations() { return engine_of<L>().operations.one_writer; }
   // The values of a key, by a plain loop: those at home first.
   [[nodiscard]] std::vector<std::uint64_t> values(std::uint64_t hash) const {
     std::vector<std::uint64_t> all;
@@ -261,7 +261,7 @@ struct Filled {
 
 TYPED_TEST(MapletKernelsTest, FindsTheValuesThatAreThere) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     const Filled<L> filled(4);
     std::size_t away = 0;
     std::size_t several = 0;
@@ -269,16 +269,16 @@ TYPED_TEST(MapletKernelsTest, FindsTheValuesThatAreThere) {
     for (const std::uint64_t hash : filled.hashes) {
       const std::vector<std::uint64_t> wanted = filled.values(hash);
       std::array<std::uint64_t, MapletLayout::kMaxCopies> found;
-      const std::size_t count = engine.maplet_lookups.find(filled.view(), hash, found.data());
+      const std::size_t count = engine.values.find(filled.view(), hash, found.data());
       ASSERT_EQ(std::vector(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count)),
                 wanted);
-      for (const auto& policy : {engine.maplet.one_writer, engine.maplet.many_writers}) {
+      for (const auto& policy : {engine.operations.one_writer, engine.operations.many_writers}) {
         ASSERT_EQ(policy.values(filled.view(), hash, found, nullptr), wanted.size());
         ASSERT_TRUE(std::equal(wanted.begin(), wanted.end(), found.begin()));
         ASSERT_EQ(policy.count(filled.view(), home_of<L>(filled.kGeometry, hash), nullptr),
                   wanted.size());
       }
-      const auto found_set = engine.maplet_lookups.find_set(filled.view(), hash, filled.kSets);
+      const auto found_set = engine.values.find_set(filled.view(), hash, filled.kSets);
       ASSERT_TRUE(found_set.done);
       ASSERT_EQ(found_set.set, filled.set(hash));
       const Place home = home_of<L>(filled.kGeometry, hash);
@@ -311,8 +311,8 @@ struct Lists : CandidateSink {
 
 TYPED_TEST(MapletKernelsTest, BatchesFindWhatSinglesFind) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
-    const MapletLookups& kernels = engine.maplet_lookups;
+  for_each_engine<L>([](const auto& engine) {
+    const MapletLookups& kernels = engine.values;
     const Filled<L> filled(5);
     constexpr std::uint64_t kUntouched = 0xaaaa'aaaa'aaaa'aaaau;
     std::size_t round = 0;
@@ -348,8 +348,8 @@ TYPED_TEST(MapletKernelsTest, BatchesFindWhatSinglesFind) {
 // A key is undecided if a block that is looked at is locked; in lists all keys of its group are.
 TYPED_TEST(MapletKernelsTest, ALockedBlockIsBusy) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
-    const MapletLookups& kernels = engine.maplet_lookups;
+  for_each_engine<L>([](const auto& engine) {
+    const MapletLookups& kernels = engine.values;
     Filled<L> filled(6);
     const auto looks_at = [&](std::uint64_t hash, std::uint64_t block) {
       const Place home = home_of<L>(filled.kGeometry, hash);
@@ -404,8 +404,8 @@ TYPED_TEST(MapletKernelsTest, ALockedBlockIsBusy) {
 // caller.
 TYPED_TEST(MapletKernelsTest, RunsInsertAsSinglesDo) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
-    for (const auto& policy : {engine.maplet.one_writer, engine.maplet.many_writers}) {
+  for_each_engine<L>([](const auto& engine) {
+    for (const auto& policy : {engine.operations.one_writer, engine.operations.many_writers}) {
       constexpr Geometry kGeometry{9, 0};
       std::vector<Block> blocks(kGeometry.blocks());
       std::vector<Block> wanted = blocks;
@@ -474,7 +474,7 @@ TYPED_TEST(MapletKernelsTest, RunsInsertAsSinglesDo) {
 // Renamed and erased values, several of which become one, by a table from any first value on.
 TYPED_TEST(MapletKernelsTest, ChangesTheValuesOfAllBlocks) {
   using L = TypeParam;
-  for_each_engine<L>([](const Engine& engine) {
+  for_each_engine<L>([](const auto& engine) {
     std::mt19937_64 random(8);
     const Filled<L> filled(7);
     for (int round = 0; round < 40; ++round) {
@@ -513,7 +513,8 @@ TYPED_TEST(MapletKernelsTest, ChangesTheValuesOfAllBlocks) {
         // A new version where something has changed, and no lock.
         if (any) block.header_word() = Block::to_header(block.header() + kHeaderVersion);
       }
-      const auto& policy = round % 2 == 0 ? engine.maplet.one_writer : engine.maplet.many_writers;
+      const auto& policy =
+          round % 2 == 0 ? engine.operations.one_writer : engine.operations.many_writers;
       const BlocksView view = {blocks.data(), filled.kGeometry, {}};
       ASSERT_EQ(policy.change_values(view, {first, to}), std::pair(changed, erased));
       for (std::size_t b = 0; b < blocks.size(); ++b) ASSERT_EQ(blocks[b].bytes, wanted[b].bytes);
@@ -524,7 +525,7 @@ TYPED_TEST(MapletKernelsTest, ChangesTheValuesOfAllBlocks) {
 template <class Locks>
 void expect_first_store() {
   for_each_target([](std::int64_t) {
-    const Engine& engine = engine_for(kMapletBits);
+    const MapletEngine& engine = engine_of<Wide>();
     constexpr Geometry kGeometry{5, 0};
     std::vector<Block> blocks(kGeometry.blocks());
     const BlocksView view = {blocks.data(), kGeometry, {}};
@@ -534,7 +535,7 @@ void expect_first_store() {
       const Place place = home_of<Wide>(kGeometry, hash);
       const std::uint64_t free = engine.block.free_slots(blocks[place.block]);
       const std::vector<Block> before = blocks;
-      const Result outcome = engine.maplet.with<Locks>().insert(view, hash, i);
+      const Result outcome = engine.operations.with<Locks>().insert(view, hash, i);
       if (free != 0) {
         ASSERT_EQ(outcome, Outcome::stored);
         ASSERT_EQ(Wide::get(blocks[place.block], first_slot(free)), place.fingerprint);
@@ -558,8 +559,8 @@ TYPED_TEST(MapletKernelsTest, FullMapletsHaveTheSameBytesOnEveryTarget) {
   using L = TypeParam;
   constexpr Geometry kGeometry{64, 0};
   std::vector<Block> first;
-  for_each_engine<L>([&](const Engine& engine) {
-    for (const auto& policy : {engine.maplet.one_writer, engine.maplet.many_writers}) {
+  for_each_engine<L>([&](const auto& engine) {
+    for (const auto& policy : {engine.operations.one_writer, engine.operations.many_writers}) {
       std::vector<Block> blocks(kGeometry.blocks());
       const BlocksView view = {blocks.data(), kGeometry, {}};
       std::mt19937_64 random(9);

@@ -50,7 +50,7 @@ int run_at(InCluster& place, const std::function<int()>& work) {
   } catch (const ClusterError& error) {
     throw CommandError(place.name, error.what());
   } catch (const std::invalid_argument& error) {
-    throw UsageError(std::string(error.what()) + "; see nestline cluster --help");
+    throw UsageError(with_option_names(error.what()) + "; see nestline cluster --help");
   } catch (const std::bad_alloc&) {
     throw CommandError(place.name, "not enough memory");
   }

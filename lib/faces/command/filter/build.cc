@@ -51,15 +51,19 @@ struct BuildArguments : KeysArguments {
   std::uint64_t threads = 1;
 };
 
-[[noreturn]] void refuse_options(const std::invalid_argument& error) {
-  throw UsageError(std::string(error.what()) + "; see nestline build --help");
+[[noreturn]] void refuse_options(const std::invalid_argument& error, const Options& options) {
+  std::string sentence = with_option_names(error.what());
+  if (sentence.starts_with("--fpr") && options.max_capacity == 0) {
+    sentence += "; nestline uniq takes less, since it asks two filters, and FILE has one";
+  }
+  throw UsageError(sentence + "; see nestline build --help");
 }
 
 Filter make_filter(const std::string& file, const Options& options) {
   try {
     return Filter(options);
   } catch (const std::invalid_argument& error) {
-    refuse_options(error);
+    refuse_options(error, options);
   } catch (const std::bad_alloc&) {
     throw CommandError(file, "not enough memory for a filter of " +
                                  std::to_string(options.capacity) +
@@ -130,7 +134,7 @@ std::optional<Inserter> build_at_once(const BuildArguments& arguments, const Opt
     built.add_refused_copies(hashes.size() - built.filter().size());
     return built;
   } catch (const std::invalid_argument& error) {
-    refuse_options(error);
+    refuse_options(error, options);
   } catch (const std::length_error&) {
     return std::nullopt;
   } catch (const std::bad_alloc&) {
@@ -167,6 +171,9 @@ Inserter build_of_hashes(const BuildArguments& arguments, ShownReader& reader) {
 }
 
 int build(const BuildArguments& arguments) {
+  if (is_input(arguments.file, arguments.inputs.files)) {
+    throw UsageError("-o takes another file than INPUT, whose lines would be lost");
+  }
   check_target(arguments.file);
   // Rejects impossible options before the inputs are read. Growth is known only after counting.
   Options options = arguments.options;
@@ -199,7 +206,7 @@ Command build_command() {
         kRequired},
        {"--capacity", "N", "Number of keys it must hold; default: as many as the inputs have",
         count(options.capacity, 1, kMaxCapacity)},
-       {"--fpr", "P", "Wanted false-positive rate, above 0 and below 1;\ndefault: 0.01",
+       {"--fpr", "P", "Wanted false-positive rate, from 0.00004 to below 1;\ndefault: 0.01",
         rate(options.fpr)},
        {"--bits", "B", "Fingerprint width: 8, 9, 10, 12 or 16", bits(options.bits), false, "--fpr"},
        {"--max-capacity", "N", "Number of keys up to which it grows by itself",

@@ -13,6 +13,7 @@
 #include "lib/faces/command/io/progress.h"
 #include "lib/faces/command/io/query_lines.h"
 #include "lib/faces/command/uniq/state.h"
+#include "lib/faces/embed/key_kinds.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
@@ -31,6 +32,7 @@ struct QueryArguments : LineChoice {
 int query(const QueryArguments& arguments) {
   // Damaged blocks would give answers too, but could deny lines that were added.
   const MappedFilter filter = MappedFilter::open(arguments.file, Verify::all);
+  require_text_keys(arguments.file, filter.key_kinds());
   return print_lines(
       arguments, [&filter](std::span<const std::string_view> keys, std::span<std::uint32_t> found) {
         return filter.select(keys, found);
@@ -76,10 +78,19 @@ int verify(const KeysArguments& arguments) {
     return kExitYes;
   }
   const MappedFilter filter = MappedFilter::open(arguments.file, Verify::all);
-  return arguments.inputs.files.empty() ? kExitYes : verify_keys(filter, arguments);
+  if (arguments.inputs.files.empty()) return kExitYes;
+  require_text_keys(arguments.file, filter.key_kinds());
+  return verify_keys(filter, arguments);
 }
 
 }  // namespace
+
+void require_text_keys(const std::string& file, std::uint32_t key_kinds) {
+  if (key_kinds == 0 || (key_kinds & kTextKeys) != 0) return;
+  throw CommandError(file,
+                     "it was built in a database of keys of kind " + key_kinds_text(key_kinds) +
+                         ", and lines are text: ask and change it there, or build it of text");
+}
 
 Option filter_file(std::string& file) {
   return {"FILE", "", "The filter file", file_name(file), kRequired};

@@ -28,6 +28,10 @@ Command keys_command(const char* name, const char* about, const char* footer,
                      const std::string& when_absent = kStandardInput,
                      const char* left_out_help = nullptr);
 
+/// Throws CommandError if the filter names the kinds of its keys (docs/FORMAT.md, section 2) and
+/// text, which lines are, is none of them.
+void require_text_keys(const std::string& file, std::uint32_t key_kinds);
+
 /// Reports lines or copies that were left out because their key has as many as it can.
 void report_copies(const std::string& file, std::uint64_t left_out, const std::string& what,
                    const char* advice);

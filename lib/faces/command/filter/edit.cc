@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <unordered_map>
 #include <vector>
 
@@ -68,16 +66,16 @@ constexpr const char* kRemoveFooter =
   throw CommandError(arguments.file, sentence);
 }
 
-void check_left_out(const KeysArguments& arguments) {
-  const auto is = [&](const std::string& file) {
-    std::error_code none;
-    return std::filesystem::equivalent(arguments.left_out, file, none);
-  };
-  if (is(arguments.file)) {
+void check_files(const KeysArguments& arguments) {
+  if (is_input(arguments.file, arguments.inputs.files)) {
+    throw UsageError("INPUT takes files of keys, and not the filter");
+  }
+  if (arguments.left_out.empty()) return;
+  if (is_input(arguments.left_out, {arguments.file})) {
     throw UsageError("--left-out takes the name of a file, and not that of the filter");
   }
   // To remove the lines of an input that is also this file is to remove none.
-  if (std::ranges::any_of(arguments.inputs.files, is)) {
+  if (is_input(arguments.left_out, arguments.inputs.files)) {
     throw UsageError("--left-out takes another file than INPUT");
   }
 }
@@ -91,7 +89,6 @@ void write_left_out(const std::string& file, std::string_view lines) {
 std::unordered_map<std::string, std::uint64_t> read_left_out(const KeysArguments& arguments) {
   std::unordered_map<std::string, std::uint64_t> lines;
   if (arguments.left_out.empty()) return lines;
-  check_left_out(arguments);
   LineReader reader({{arguments.left_out}, arguments.inputs.zero_terminated});
   LineBatch batch;
   while (reader.next(batch)) {
@@ -101,12 +98,11 @@ std::unordered_map<std::string, std::uint64_t> read_left_out(const KeysArguments
 }
 
 int add(const KeysArguments& arguments) {
-  if (!arguments.left_out.empty()) {
-    check_left_out(arguments);
-    check_target(arguments.left_out);
-  }
+  check_files(arguments);
+  if (!arguments.left_out.empty()) check_target(arguments.left_out);
   const FileLock lock(arguments.file);
   Inserter inserter(Filter::load(arguments.file));
+  require_text_keys(arguments.file, inserter.filter().key_kinds());
   check_target(arguments.file);
   const std::uint64_t before = inserter.filter().size();
   ShownReader reader(arguments.inputs, "add");
@@ -132,9 +128,11 @@ int add(const KeysArguments& arguments) {
 }
 
 int remove(const KeysArguments& arguments) {
+  check_files(arguments);
   auto left_out = read_left_out(arguments);
   const FileLock lock(arguments.file);
   Filter filter = Filter::load(arguments.file);
+  require_text_keys(arguments.file, filter.key_kinds());
   check_target(arguments.file);
   ShownReader reader(arguments.inputs, "remove");
   LineHashes lines(filter.seed(), arguments.copies);

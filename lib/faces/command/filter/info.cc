@@ -14,6 +14,7 @@
 #include "lib/faces/command/io/progress.h"
 #include "lib/faces/command/io/report.h"
 #include "lib/faces/command/uniq/state.h"
+#include "lib/faces/embed/key_kinds.h"
 
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
@@ -118,6 +119,9 @@ std::string filter_text(const InfoArguments& arguments) {
   report.json("doublings", filter.growth());
   report.json("max_capacity", filter.max_capacity());
   report.json("turns_over", filter.turns_over());
+  const std::string kinds = key_kinds_text(filter.key_kinds());
+  report.json("key_kinds", kinds);
+  if (!kinds.empty()) report.line("kinds of keys", kinds);
   report.advice(advice_on(filter));
   return report.text(arguments.json);
 }

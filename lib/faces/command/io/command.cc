@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "lib/faces/command/io/errors.h"
 
@@ -44,6 +45,24 @@ constexpr std::uint64_t kCentury = 36525 * kDay;
 }
 
 }  // namespace
+
+std::string with_option_names(std::string_view sentence) {
+  // The longer one before its own end.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames = {
+      {{"max_capacity", "--max-capacity"},
+       {"capacity", "--capacity"},
+       {"fpr", "--fpr"},
+       {"bits must", "--bits must"}}};
+  std::string text;
+  while (!sentence.empty()) {
+    const auto* const name = std::ranges::find_if(
+        kNames, [&](const auto& one) { return sentence.starts_with(one.first); });
+    const bool found = name != kNames.end();
+    text += found ? name->second : sentence.substr(0, 1);
+    sentence.remove_prefix(found ? name->first.size() : 1);
+  }
+  return text;
+}
 
 Option input_keys(LineInputs& inputs, const std::string& when_absent) {
   return {"INPUT", "", "Files with one key per line; - is standard input; " + when_absent,

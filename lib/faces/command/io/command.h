@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -33,6 +34,10 @@ struct Option {
   bool required = false;
   const char* excludes = nullptr;  ///< An option, earlier in the table, that cannot be given too.
 };
+
+/// A sentence of the library on its options, with their names here: --max-capacity for
+/// max_capacity.
+std::string with_option_names(std::string_view sentence);
 
 /// The exit statuses of most commands. Those of others are in their footers.
 inline constexpr const char* kExitDone = "Exit status: 0 done, 2 error.";

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lib/faces/command/io/errors.h"
 
@@ -40,6 +41,12 @@ std::optional<FileId> id_of(const std::optional<struct stat>& status) {
 
 std::optional<FileId> regular_file(int descriptor) { return id_of(status_of(descriptor)); }
 std::optional<FileId> regular_file(const std::string& input) { return id_of(status_of(input)); }
+
+bool is_input(const std::string& file, const std::vector<std::string>& inputs) {
+  const auto id = regular_file(file);
+  const auto is = [&](const std::string& input) { return id && regular_file(input) == id; };
+  return inputs.empty() ? is("-") : std::ranges::any_of(inputs, is);
+}
 
 std::optional<std::uint64_t> bytes_left(const std::string& input) {
   const auto status = status_of(input);
@@ -105,9 +112,12 @@ std::optional<std::uint64_t> total_bytes(std::span<const std::string> inputs) {
 std::string read_all(const std::string& name, std::size_t most, const char* what) {
   InputFile input(name);
   std::string bytes;
+  // Of what is reserved and not read nothing is in memory.
+  const std::uint64_t known = total_bytes(std::span(&name, 1)).value_or(0);
+  bytes.reserve(std::min<std::uint64_t>(known, most) + kInputBufferBytes);
   while (true) {
     const std::size_t before = bytes.size();
-    bytes.resize(std::max(kInputBufferBytes, 2 * before));
+    bytes.resize(before + kInputBufferBytes);
     const std::size_t size = before + input.read_all(std::span(bytes).subspan(before));
     if (size > most) {
       throw CommandError(input.name(),

@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "lib/system/posix.h"
 
@@ -26,6 +27,8 @@ struct FileId {
 std::optional<FileId> regular_file(int descriptor);
 /// Of an input; - is standard input.
 std::optional<FileId> regular_file(const std::string& input);
+/// Whether a regular file is one of the inputs; an empty list is standard input.
+bool is_input(const std::string& file, const std::vector<std::string>& inputs);
 
 /// All members throw CommandError with the input's name when it cannot be read.
 class InputFile {

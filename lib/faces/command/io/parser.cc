@@ -152,16 +152,18 @@ class Parser {
   // Throws when the first word that CLI11 did not understand explains more than its message.
   void check_remaining() const {
     const auto unknown = app_.remaining(true);
+    const Chosen within = chosen();
+    const bool lacks_command = !within.command->commands.empty();
+    if (unknown.empty() && lacks_command) throw UsageError("a command is required" + hint());
     if (unknown.empty()) return;
     const std::string& first = unknown.front();
     const bool option = first.size() > 1 && first.front() == '-';
-    const Chosen within = chosen();
-    if (!option && !within.command->commands.empty()) {
-      throw UsageError("there is no command '" + first + "'" + hint());
+    if (!option) {
+      throw UsageError((lacks_command ? "there is no command '" + first
+                                      : "there is no use for a further word, '" + first) +
+                       "'" + hint());
     }
-    if (option) {
-      throw UsageError("there is no option '" + first + "'" + within.unknown_option + hint());
-    }
+    throw UsageError("there is no option '" + first + "'" + within.unknown_option + hint());
   }
 
   // Throws when CLI11's message is that a value is missing: "-o: 1 required FILE missing".

@@ -1,5 +1,5 @@
-// nestline store stats, compact, verify, repair and damaged. The names in the JSON object never
-// change.
+// nestline store stats, compact, copy, verify, repair and damaged. The names in the JSON object
+// never change.
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -21,8 +21,13 @@ constexpr const char* kStatsFooter =
     "A line of advice says what may need a decision, such as much dead space.\n";
 
 constexpr const char* kCompactFooter =
-    "Copies what is live out of the files of the log that have dead bytes, and removes them. To\n"
-    "make it smaller, the store needs some room on the disk first.\n";
+    "Copies what is live out of the files of the log that have dead bytes, and removes them.\n"
+    "Pieces of deleted and replaced files go if no file has them. Some room is needed first.\n";
+
+constexpr const char* kCopyFooter =
+    "TO becomes a copy as of one instant, also beside programs that write. It is missing, empty,\n"
+    "or an older copy that was not written since: then only what is new is copied. Full files of\n"
+    "the log become hard links, or copies on another file system. After an interruption, repeat.\n";
 
 constexpr const char* kVerifyFooter =
     "Reads every byte. Prints nothing when all is well, otherwise each problem on a line of\n"
@@ -83,11 +88,16 @@ std::vector<std::string> advice_on(const StoreStats& stats) {
 }
 
 int run(const StoreShow& show) {
-  const StoreStats stats = open_to_read(show.folder).stats();
+  const Store store = open_to_read(show.folder);
+  StoreStats stats = store.stats();
+  const std::uint64_t unused = store.unused_piece_bytes();
+  stats.live_bytes -= unused;
+  stats.dead_bytes += unused;
   Report report;
   report.add("records", "records", stats.records);
   report.add_bytes("live_bytes", "live bytes", stats.live_bytes);
   report.add_bytes("dead_bytes", "dead bytes", stats.dead_bytes);
+  report.add_bytes("unused_piece_bytes", "of them pieces of no file", unused);
   report.add("segments", "files of the log", stats.segments);
   report.add_bytes("index_bytes", "index bytes", stats.index_bytes);
   report.add("index_slots", "index slots", stats.index_slots);
@@ -109,8 +119,24 @@ int run(const StoreShow& show) {
 
 std::uint64_t log_bytes(const StoreStats& stats) { return stats.live_bytes + stats.dead_bytes; }
 
-int compact(const std::string& folder) {
-  Store store = open_to_write(folder, {.create = false});
+struct StoreCopy {
+  std::string folder;
+  std::string to;
+};
+
+int run(const StoreCopy& copy) {
+  open_to_read(copy.folder).copy_to(copy.to);
+  return kExitYes;
+}
+
+struct StoreCompact {
+  std::string folder;
+  std::uint64_t wait = kUsualWait;
+};
+
+int run(const StoreCompact& compact) {
+  const std::string& folder = compact.folder;
+  Store store = open_to_write(folder, {.create = false}, compact.wait);
   const StoreStats before = store.stats();
   store.compact();
   finish_writing(store, Sync::interval);
@@ -186,7 +212,15 @@ Command stats_command() {
 }
 
 Command compact_command() {
-  return simple("compact", "Win back the bytes of old records", kCompactFooter, compact);
+  const auto compact = std::make_shared<StoreCompact>();
+  return in_store(compact, {"compact", "Win back the bytes of old records", kCompactFooter},
+                  {wait_option(compact->wait)});
+}
+
+Command copy_command() {
+  const auto copy = std::make_shared<StoreCopy>();
+  return in_store(copy, {"copy", "Copy a store, also one that is written meanwhile", kCopyFooter},
+                  {{"TO", "", "The folder of the copy", &copy->to, kRequired}});
 }
 
 Command verify_store_command() {

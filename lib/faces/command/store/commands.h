@@ -3,6 +3,7 @@
 #ifndef NESTLINE_LIB_FACES_COMMAND_STORE_COMMANDS_H_
 #define NESTLINE_LIB_FACES_COMMAND_STORE_COMMANDS_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -31,6 +32,7 @@ Command export_command();
 // care.cc
 Command stats_command();
 Command compact_command();
+Command copy_command();
 Command verify_store_command();
 Command repair_command();
 Command damaged_command();
@@ -45,10 +47,13 @@ Command in_store(const std::shared_ptr<Arguments>& arguments, const Help& help,
                    [arguments] { return run(*arguments); }, std::move(check)});
 }
 Option sync_option(Sync& sync);
+/// For how many seconds to wait for another program that writes.
+inline constexpr std::uint64_t kUsualWait = 10;
+Option wait_option(std::uint64_t& seconds);
 
 /// A store to read, which must be there. This and the next say what recovery leaves out.
 Store open_to_read(const std::string& folder);
-Store open_to_write(const std::string& folder, const StoreOptions& options);
+Store open_to_write(const std::string& folder, const StoreOptions& options, std::uint64_t wait);
 /// Throws CommandError for an input that lies in the folder: what is stored may go into that very
 /// file, whose end would never come.
 void refuse_own_file(const std::string& folder, const std::string& input);

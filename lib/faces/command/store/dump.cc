@@ -24,8 +24,9 @@ namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
 
 constexpr const char* kDumpFooter =
-    "Prints what nestline store load reads, in the order in which the records were written. The\n"
-    "pieces of imported files are records too; the names of the files are not: use export.\n";
+    "Prints what nestline store load reads, in the order of the log: that of writing, until a\n"
+    "compaction puts what it keeps behind all else. The pieces of imported files are records too;\n"
+    "the names of the files are not: use export.\n";
 
 constexpr const char* kListFooter =
     "A line has the name of a file, its bytes and its pieces, with tabs between them. Names and\n"

@@ -34,6 +34,7 @@ struct StoreImport {
   std::optional<std::string> name;  // not given: input
   FilePieces pieces;
   Sync sync = Sync::interval;
+  std::uint64_t wait = kUsualWait;
 };
 
 struct StoreExport {
@@ -49,7 +50,7 @@ struct NotThere {};
 
 int run(const StoreImport& import) {
   InputFile input(import.input);
-  Store store = open_to_write(import.folder, {.sync = import.sync});
+  Store store = open_to_write(import.folder, {.sync = import.sync}, import.wait);
   refuse_own_file(import.folder, import.input);
   const std::uint64_t before = store.size();
   Progress progress("import", total_bytes(std::span(&import.input, 1)));
@@ -116,7 +117,8 @@ Command import_command() {
         count(import->pieces.bytes, 1, kMaxPiece)},
        {"--lines", "", "Makes a piece of each line; one above 4096 bytes is several",
         &import->pieces.lines, false, "--piece"},
-       sync_option(import->sync)},
+       sync_option(import->sync),
+       wait_option(import->wait)},
       [import] {
         if (!import->name && import->input == "-") {
           throw UsageError("standard input has no name: give one with --as");

@@ -35,6 +35,7 @@ struct StoreLoad {
   bool cdb = false;
   std::uint64_t expected_records = 0;
   Sync sync = Sync::interval;
+  std::uint64_t wait = kUsualWait;
 };
 
 constexpr std::uint64_t kMaxRecords = std::uint64_t{1} << 40;
@@ -131,8 +132,8 @@ std::uint64_t load_cdb(const std::string& name, Loader& loader, const Show& show
 }
 
 int run(const StoreLoad& load) {
-  Store store =
-      open_to_write(load.folder, {.sync = load.sync, .expected_records = load.expected_records});
+  Store store = open_to_write(
+      load.folder, {.sync = load.sync, .expected_records = load.expected_records}, load.wait);
   Loader loader(store, load.sync);
   const auto so_far = [&](const std::string& what) {
     return what + "; records loaded before: " + std::to_string(loader.records());
@@ -177,7 +178,8 @@ Command load_command() {
                    {"--cdb", "", "The records are as cdb has them", &load->cdb, false, "-z"},
                    {"--expected-records", "N", "Makes the first index for so many records",
                     count(load->expected_records, 0, kMaxRecords)},
-                   sync_option(load->sync)});
+                   sync_option(load->sync),
+                   wait_option(load->wait)});
 }
 
 }}}  // namespace nestline::command

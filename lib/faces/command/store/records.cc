@@ -33,7 +33,8 @@ constexpr const char* kHasFooter =
     "Exit status: 0 found, 1 not found, 2 error.";
 
 constexpr const char* kDelFooter =
-    "Deleting a file keeps its pieces, which other files may share.\n"
+    "Deleting a file keeps its pieces, which other files may share; nestline store compact drops\n"
+    "those that no file has.\n"
     "Exit status: 0 done, 1 some were not in the store (the others were deleted), 2 error.";
 
 struct StorePut {
@@ -43,6 +44,7 @@ struct StorePut {
   bool only_new = false;             // --new
   bool escaped = false;              // -e
   Sync sync = Sync::interval;
+  std::uint64_t wait = kUsualWait;
 };
 
 struct StoreGet {
@@ -57,6 +59,7 @@ struct StoreDel {
   bool files = false;    // --file: the keys are names of files
   bool escaped = false;  // -e
   Sync sync = Sync::interval;
+  std::uint64_t wait = kUsualWait;
 };
 
 constexpr std::size_t kMaxValue = std::numeric_limits<std::uint32_t>::max();
@@ -68,7 +71,8 @@ constexpr double kOnlyWhenCalled = 0;
 
 int run(const StorePut& put) {
   const std::string value = put.value ? *put.value : read_all("-", kMaxValue, kTooLong);
-  Store store = open_to_write(put.folder, {.sync = put.sync, .compact_above = kOnlyWhenCalled});
+  Store store =
+      open_to_write(put.folder, {.sync = put.sync, .compact_above = kOnlyWhenCalled}, put.wait);
   bool done = true;
   if (put.only_new) {
     done = static_cast<bool>(store.insert_unique(put.key, value));
@@ -95,7 +99,7 @@ int has_key(const StoreGet& has) {
 
 int run(const StoreDel& del) {
   Store store = open_to_write(
-      del.folder, {.create = false, .sync = del.sync, .compact_above = kOnlyWhenCalled});
+      del.folder, {.create = false, .sync = del.sync, .compact_above = kOnlyWhenCalled}, del.wait);
   std::size_t missing = 0;
   for (const std::string& key : del.keys) {
     if (!(del.files ? erase_file(store, key) : store.erase(key))) ++missing;
@@ -140,7 +144,8 @@ Command put_command() {
                    {"VALUE", "", "The value; - or nothing: standard input", &put->value},
                    {"--new", "", "Only if the key is not in the store", &put->only_new},
                    escapes(put->escaped, "KEY and VALUE have the escapes of nestline store load"),
-                   sync_option(put->sync)},
+                   sync_option(put->sync),
+                   wait_option(put->wait)},
                   [put] {
                     if (put->value == "-") put->value.reset();
                     if (!put->escaped) return;
@@ -164,7 +169,8 @@ Command del_command() {
                   {{"KEY", "", "The keys", &del->keys, kRequired},
                    {"--file", "", "The words are names of imported files, not keys", &del->files},
                    escapes(del->escaped, "KEY has the escapes of nestline store load"),
-                   sync_option(del->sync)},
+                   sync_option(del->sync),
+                   wait_option(del->wait)},
                   [del] {
                     if (!del->escaped) return;
                     for (std::string& key : del->keys) unescape_word(key);

@@ -1,12 +1,14 @@
 // What the commands of nestline store share: opening, ending, options, and the wording of errors.
 // Each is a table (io/command.h) that in_store() completes. Errors of the library name their file
 // already; here they get advice, such as which command makes a store.
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <new>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include "lib/faces/command/io/errors.h"
@@ -66,8 +68,17 @@ Store open_to_read(const std::string& folder) {
   return open(folder, {.create = false, .read_only = true});
 }
 
-Store open_to_write(const std::string& folder, const StoreOptions& options) {
-  return open(folder, options);
+Store open_to_write(const std::string& folder, const StoreOptions& options, std::uint64_t wait) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + std::chrono::seconds(wait);
+  while (true) {
+    try {
+      return open(folder, options);
+    } catch (const StoreBusy&) {
+      if (Clock::now() >= until) throw;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 void refuse_own_file(const std::string& folder, const std::string& input) {
@@ -99,6 +110,13 @@ Option sync_option(Sync& sync) {
           }};
 }
 
+Option wait_option(std::uint64_t& seconds) {
+  return {"--wait", "SECONDS",
+          "How long to wait while another program writes to the store; default: " +
+              std::to_string(kUsualWait),
+          count(seconds, 0, 1'000'000'000)};
+}
+
 Command in_store(Command command) {
   command.options.insert(command.options.begin(),
                          {"DB", "", "The folder of the store", command.file, kRequired});
@@ -114,8 +132,8 @@ Command store_command() {
       .file = nullptr,
       .commands = {put_command(), get_command(), has_command(), del_command(), load_command(),
                    dump_command(), list_command(), mget_command(), stats_command(),
-                   import_command(), export_command(), compact_command(), verify_store_command(),
-                   repair_command(), damaged_command()},
+                   import_command(), export_command(), compact_command(), copy_command(),
+                   verify_store_command(), repair_command(), damaged_command()},
       .unknown_option = "; -- goes before a KEY or VALUE that begins with -",
   };
 }

@@ -354,9 +354,10 @@ void check_rate(const UniqArguments& arguments) {
                          : "--fpr must be at least 0.0002 with --within, or 0.000002 with "
                            "--capacity too");
   }
-  throw UsageError(options.capacity > 0 || options.window > 0
-                       ? "--fpr must be at least 0.00000001"
-                       : "--fpr must be at least 0.000001, or 0.00000001 with --capacity");
+  throw UsageError(
+      options.capacity > 0 || options.window > 0
+          ? "--fpr must be at least 0.00000001"
+          : "--fpr must be at least 0.000001, or 0.00000001 with --capacity or --window");
 }
 
 }  // namespace
@@ -368,7 +369,9 @@ Command uniq_command() {
       &arguments->state,
       {{"--capacity", "N", "Number of different lines to take memory for; default: it grows",
         count(arguments->capacity, 1, kMaxLines)},
-       {"--fpr", "P", "Share of new lines that may be left out; default: 0.001",
+       {"--fpr", "P",
+        "Share of new lines that may be left out, from 0.000001 to below 1, or with\n"
+        "--capacity or --window from 0.00000001; default: 0.001",
         rate(arguments->fpr)},
        {"--window", "N", "Forget a line when N others are newer",
         count(arguments->window, 1, kMaxLines), false, "--capacity"},

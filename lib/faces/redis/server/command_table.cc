@@ -1,6 +1,7 @@
 // What the server learns about each command: its function, flags, documentation and keys.
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 #include <deque>
 #include <exception>
@@ -92,7 +93,10 @@ struct Entry {
   const char* arguments;
   const char* summary;
   const char* complexity;
+  const char* tips = nullptr;
 };
+// For clients that keep replies: not what changes although nobody changes the key.
+constexpr char kNotCached[] = "dont_cache";
 
 constexpr char kPerItem[] = "O(g), g sub_filters";
 constexpr char kPerItems[] = "O(n * g), n items, g sub_filters";
@@ -148,11 +152,11 @@ const Entry kEntries[] = {
     {"cf.compact", entry<compact>, "write", 2, changed, "key",
      "Unites filters into a few that are nearly full", kPerMemory},
     {"cf.info", entry<info>, "readonly fast", -2, looked_up, "key [FULL]",
-     "Returns sizes, counts and settings of a filter", kPerItem},
+     "Returns sizes, counts and settings of a filter", kPerItem, kNotCached},
     {"cf.debug", entry<debug>, "readonly fast", 2, looked_up, "key",
-     "Returns sizes, counts and settings of a filter in one line", kPerItem},
+     "Returns sizes, counts and settings of a filter in one line", kPerItem, kNotCached},
     {"cf.scandump", entry<scan_dump>, "readonly fast", 3, looked_up, "key iterator",
-     "Returns the next piece of a filter's content", kPerPiece},
+     "Returns the next piece of a filter's content", kPerPiece, kNotCached},
     {"cf.loadchunk", entry<load_chunk>, "write deny-oom", 4, added_or_looked_up,
      "key iterator data", "Loads a piece that CF.SCANDUMP returned", kPerPiece},
     {"cf.advance", entry<advance>, "write", -3, changed,
@@ -165,8 +169,8 @@ bool describe(Context* context, const Entry& entry) {
   std::deque<std::string> texts;  // the server copies all of it
   std::vector<CommandArgument> arguments = arguments_of(entry.arguments, texts);
   const CommandInfo info = {
-      &kCommandInfoVersion, entry.summary,     entry.complexity, "0.1.0", nullptr, nullptr,
-      entry.arity,          entry.keys.data(), arguments.data()};
+      &kCommandInfoVersion, entry.summary, entry.complexity,  "0.1.0",         nullptr,
+      entry.tips,           entry.arity,   entry.keys.data(), arguments.data()};
   if (command == nullptr || api.SetCommandInfo(command, &info) != kOk) return false;
   if (api.SetCommandACLCategories == nullptr) return true;
   // Nothing follows from the flags. RedisBloom's CF.RESERVE and CF.INFO are the fast ones.
@@ -179,10 +183,10 @@ bool describe(Context* context, const Entry& entry) {
 }  // namespace
 
 bool register_commands(Context* context) {
-  // Refused where another module has it. That one most likely has the commands too, so those are
-  // looked at first. Servers of version 7.2 have categories and cannot add one.
-  const bool has_category =
-      api.AddACLCategory == nullptr || api.AddACLCategory(context, "cuckoo") == kOk;
+  // One that is there already will do: Redis 8 keeps that of a module which it has put out, for
+  // wrong arguments perhaps. Servers of version 7.2 have categories and cannot add one.
+  const bool has_category = api.AddACLCategory == nullptr ||
+                            api.AddACLCategory(context, "cuckoo") == kOk || errno == EBUSY;
   for (const Entry& entry : kEntries) {
     const int last_key = &entry.keys == &merged ? -1 : 1;
     if (api.CreateCommand(context, entry.name, entry.function, entry.flags, 1, last_key, 1) !=

@@ -19,7 +19,11 @@ public final class ExpiringFilter extends NestlineFile {
     return new ExpiringFilter(path, map(path));
   }
 
-  /** Copies the bytes of a file, from position to limit, and checks them. */
+  /**
+   * Copies the bytes of a file, from position to limit, and checks them. The copy is in direct
+   * memory, of which a JVM has as much as of heap unless -XX:MaxDirectMemorySize=BYTES is given:
+   * OutOfMemoryError if it is too little. {@link #open} copies nothing.
+   */
   public static ExpiringFilter of(ByteBuffer file) throws FormatException {
     return new ExpiringFilter("bytes", copy(file));
   }

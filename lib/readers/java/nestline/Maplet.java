@@ -15,7 +15,11 @@ public final class Maplet extends NestlineFile {
   /** Maps a file and checks it. */
   public static Maplet open(Path path) throws IOException { return new Maplet(path, map(path)); }
 
-  /** Copies the bytes of a file, from position to limit, and checks them. */
+  /**
+   * Copies the bytes of a file, from position to limit, and checks them. The copy is in direct
+   * memory, of which a JVM has as much as of heap unless -XX:MaxDirectMemorySize=BYTES is given:
+   * OutOfMemoryError if it is too little. {@link #open} copies nothing.
+   */
   public static Maplet of(ByteBuffer file) throws FormatException {
     return new Maplet("bytes", copy(file));
   }

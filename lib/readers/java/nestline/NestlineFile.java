@@ -20,7 +20,8 @@ import java.util.List;
  * or two blocks of 64 bytes.
  */
 public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet {
-  private static final long MAGIC = 0x0a1a0a0d54534e8eL, PIECE = 1 << 30, MAX_FILE = 1L << 47;
+  private static final long MAGIC = 0x0a1a0a0d54534e8eL, MAX_FILE = 1L << 47;
+  static final long PIECE = 1 << 30;  // bytes of a buffer; a power of two. Tests have a small one
   private static final int HEADER = 4096, CHECKSUM_AT = HEADER - 8, TICK_AT = HEADER - 64;
   private static final int SECTION = 1 << 20, MARK = 60, GROUP = 64;
   private static final long M1 = 0x3ff5c6bd6e2a43f1L, M2 = 0xaa4deb21cc59b9f1L;
@@ -39,7 +40,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
   private final Slots slotAt;
   private final String name;
   private final long length;
-  private final ByteBuffer[] pieces;  // of 1 GiB; the last may be shorter
+  private final ByteBuffer[] pieces;  // as of piecesOf
 
   NestlineFile(Object name, ByteBuffer[] pieces, String wanted) throws FormatException {
     this.name = name.toString();
@@ -82,7 +83,8 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     if (expires) in(84, 4, 0, 63, "the inserts since the last slice");
     if (expires) in(88, 8, tick - 15, tick, "the tick of the last exchange");
     long swept = expires ? in(96, 8, 0, blocks, "the swept blocks") : 0;
-    in(36, 4, 0, 0, "reserved bytes");
+    long kinds = index < 5 ? 0x7fff7fff : 0;
+    if ((number(36, 4) & ~kinds) != 0) throw wrong(36, "reserved bytes, or kinds of keys that it does not know");
     for (int at = expires ? 104 : 80; at < CHECKSUM_AT; at += 8) {
       if (!expires || at != TICK_AT) in(at, 8, 0, 0, "reserved bytes");
     }
@@ -105,11 +107,16 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     multiplier = mix(before + seed, M1, M2) | 1;
   }
 
+  /** Room for the pieces of so many bytes: all of PIECE bytes, but the last may be shorter. */
+  private static ByteBuffer[] piecesOf(long bytes) {
+    return new ByteBuffer[(int) ((bytes + PIECE - 1) / PIECE)];
+  }
+
   /** A file's bytes in pieces. */
   static ByteBuffer[] map(Path path) throws IOException {
     try (FileChannel file = FileChannel.open(path)) {
       if (file.size() > MAX_FILE) throw new FormatException(path.toString(), MAX_FILE, "too long");
-      ByteBuffer[] pieces = new ByteBuffer[(int) ((file.size() + PIECE - 1) / PIECE)];
+      ByteBuffer[] pieces = piecesOf(file.size());
       for (int i = 0; i < pieces.length; i++) {
         long bytes = Math.min(PIECE, file.size() - i * PIECE);
         pieces[i] = file.map(FileChannel.MapMode.READ_ONLY, i * PIECE, bytes);
@@ -121,8 +128,13 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
 
   /** A copy, which nobody can change. Of the same class as mappings, so that calls are inlined. */
   static ByteBuffer[] copy(ByteBuffer file) {
-    ByteBuffer copy = ByteBuffer.allocateDirect(file.remaining()).put(file.duplicate()).flip();
-    return new ByteBuffer[] {copy.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN)};
+    ByteBuffer[] pieces = piecesOf(file.remaining());
+    for (int i = 0; i < pieces.length; i++) {
+      int from = (int) (i * PIECE), bytes = (int) Math.min(PIECE, file.remaining() - from);
+      ByteBuffer copy = ByteBuffer.allocateDirect(bytes).put(0, file, file.position() + from, bytes);
+      pieces[i] = copy.asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN);
+    }
+    return pieces;
   }
 
   private FormatException wrong(long at, String cause) {
@@ -134,7 +146,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     if (at + bytes > length) throw wrong(length, "the file ends too early");
     ByteBuffer data = piece(at);
     int offset = offset(at);
-    if (bytes == 1) return data.get(offset);
+    if (bytes == 1) return data.get(offset) & 0xff;
     return bytes == 8 ? data.getLong(offset) : data.getInt(offset) & 0xffffffffL;
   }
 
@@ -309,8 +321,8 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
   public final void mayContain(long[] keys, boolean[] found) {
     long[] hashes = new long[GROUP];
     int[] marks = new int[GROUP];
-    for (int start = 0; start < keys.length; start += GROUP) {
-      int count = Math.min(GROUP, keys.length - start);
+    for (int start = 0, count; start < keys.length; start += count) {
+      count = Math.min(GROUP, keys.length - start);
       for (int i = 0; i < count; i++) {  // these wait for memory beside each other
         hashes[i] = hash(keys[start + i]);
         marks[i] = mark(hashes[i]);

@@ -80,11 +80,23 @@ final class Xxh3 {
     return avalanche(h);
   }
 
-  /** Not a loop inside the caller's: OpenJDK 17.0.15 compiled that wrongly. */
+  /**
+   * No loop: OpenJDK 17.0.15 compiles one inside the caller's wrongly, also in a method of its own,
+   * which it inlines; not with -XX:-UseLoopPredicate.
+   */
   private static void scramble(long[] lanes, byte[] secret) {
-    for (int i = 0; i < 8; i++) {
-      lanes[i] = (shifted(lanes[i], 47) ^ u64(secret, secret.length - STRIPE + 8 * i)) * P32_1;
-    }
+    scramble(lanes, secret, 0);
+    scramble(lanes, secret, 1);
+    scramble(lanes, secret, 2);
+    scramble(lanes, secret, 3);
+    scramble(lanes, secret, 4);
+    scramble(lanes, secret, 5);
+    scramble(lanes, secret, 6);
+    scramble(lanes, secret, 7);
+  }
+
+  private static void scramble(long[] lanes, byte[] secret, int i) {
+    lanes[i] = (shifted(lanes[i], 47) ^ u64(secret, secret.length - STRIPE + 8 * i)) * P32_1;
   }
 
   private static void takeIn(long[] lanes, byte[] data, int at, byte[] secret, int secretAt) {

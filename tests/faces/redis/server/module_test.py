@@ -50,6 +50,15 @@ class LoadTest(unittest.TestCase):
         text = "Value for `cf-max-iterations` must be in the range [1, 65535]"
         self.assertIn(text, self.refusal("cf-max-iterations", 0))
 
+    def test_loads_after_arguments_that_were_refused(self):
+        # Redis 7.0 keeps the module then, with defaults; Redis 8.0 puts it out, but keeps its ACL category.
+        with Server({"enable-module-command": "yes"}, module=None) as server:
+            for setting in ("cf-bucket-size", 4), ("nestline.cf-bucket-size", 300):
+                refused = server.call("MODULE", "LOADEX", MODULE, "CONFIG", *setting)
+                self.assertIn("Error loading the extension", refused)
+            server.call("MODULE", "LOADEX", MODULE, "CONFIG", "nestline.cf-bucket-size", 4)
+            self.assertEqual(server.call("CF.ADD", "a", "x"), 1)
+
     def test_refuses_a_second_one(self):
         with Server() as server:
             copy = server.path("copy.so")
@@ -233,6 +242,8 @@ class DescriptionTest(ModuleCase):
             self.assertEqual(info[1], arity, name)
             self.assertEqual({flag.encode() for flag in info[2]} - {b"module", b"movablekeys"},
                              flags)
+            tips = [b"dont_cache"] if name in ("info", "debug", "scandump") else []
+            self.assertEqual(list(info[7]), tips, name)
 
     def test_documentation(self):
         for name in COMMANDS:
