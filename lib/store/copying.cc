@@ -2,7 +2,8 @@
 //
 //   1. The folder gets the file copy.nest.new: as long as it is there, nothing opens the folder.
 //   2. The checkpoint is linked first, so that the log does not end before its position. Where that
-//      cannot be done, opening reads the log.
+//      cannot be done, opening reads the log; also where a store that is open for reading is copied
+//      and the writer has made a checkpoint since.
 //   3. The copy is as of one instant, in which no batch is open. Segments stay open meanwhile, also
 //      when compaction removes their names.
 //   4. The newest segment is written on by the store, so its bytes are copied, and a mark behind
@@ -22,6 +23,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -120,6 +122,10 @@ void Store::State::copy(Disk& to) {
   to.remove_if_there(kCheckpointName);
   (void)to.link_from(*disk_, kCheckpointName);
   const auto [position, segments] = with_writer(now);
+  if (options_.read_only) {
+    const std::optional<Checkpoint> linked = read_checkpoint(to);
+    if (linked && position < linked->head.position) to.remove(kCheckpointName);
+  }
   if (log_) syncs_.wait_for(position.sequence);  // the copy has nothing that the store can lose
   const Segment& newest = *segments.back();
   std::vector<std::byte> mark;

@@ -119,6 +119,24 @@ TEST_F(Copies, AnOlderCopyIsBroughtUpToDate) {
   expect_content(open(b_), content);
 }
 
+// A store that is open for reading is older than the checkpoint that the writer has made since.
+TEST_F(Copies, OfAReaderHaveNoNewerCheckpoint) {
+  Content content;
+  Store store = open(a_);
+  change_some(store, content, "one");
+  store.checkpoint();
+  const Store reader = read(a_);
+  reader.copy_to(b_);
+  EXPECT_LT(read(b_).stats().replayed_records, 5U);  // it has the checkpoint
+  const Content then = content;
+  change_some(store, content, "two");
+  store.checkpoint();
+  reader.copy_to(b_);
+  expect_content(read(b_), then);
+  store.copy_to(b_);
+  expect_content(read(b_), content);
+}
+
 TEST_F(Copies, WhatIsNoCopyIsRefused) {
   Content content;
   {
