@@ -10,6 +10,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/filters/file/file_format.h"
@@ -76,6 +77,16 @@ TEST_P(MapletFileTest, ReadsWhatItWrote) {
   EXPECT_EQ(mapped.memory_bytes(), maplet.memory_bytes());
   pairs_.expect_in(mapped);
   pairs_.expect_in(mapped);  // every section has been checked
+}
+
+TEST_P(MapletFileTest, AMovedMapletHasTheBytesOfACopy) {
+  Maplet maplet = filled(500, 3000);
+  const Bytes bytes = saved_bytes(maplet);
+  Bytes moved;
+  save(std::move(maplet), [&](std::span<const std::byte> piece) {
+    moved.insert(moved.end(), piece.begin(), piece.end());
+  });
+  EXPECT_EQ(moved, bytes);
 }
 
 TEST_P(MapletFileTest, AReadMapletGoesOn) {
