@@ -48,6 +48,16 @@ class ShellExampleTest(unittest.TestCase):
         once = "order 1\norder 2\norder 3\n"
         self.assertEqual(self.run_example("uniq_within.sh"), 3 * once + "order 4\n" + "order 1\n")
 
+    def test_which(self):
+        for i in range(5):
+            keys = "".join(f"order:{10 * i + j}\n" for j in range(10)) + "order:7\n"
+            (self.folder / f"orders-{i}").write_text(keys)
+        subprocess.run(["gzip", "orders-0"], cwd=self.folder, check=True)
+        (self.folder / "list").write_text("order:15\norder:16\norder:-1\n")
+        self.assertEqual(self.run_example("which.sh"), "".join(
+            [f"order:7\torders-{i}\n" for i in (1, 2, 3)] + ["order:15\norder:16\norder:-1\n"] +
+            ["old/orders-1\t11\norders-4\t11\norders-0.gz\t10\n"]))
+
     def test_store(self):
         (self.folder / "records.tsv").write_text("user:18\tGrace\nuser:19\tMary\n")
         (self.folder / "keys").write_text("user:20\nuser:19\n")

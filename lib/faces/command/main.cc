@@ -14,6 +14,7 @@
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"
 #include "lib/faces/command/uniq/state.h"
+#include "lib/faces/command/which/named_lines.h"
 
 namespace nestline { inline namespace v0_3 { namespace command { namespace {
 
@@ -29,7 +30,8 @@ Command program() {
                "Exit status: 0 yes or done, 1 no, 2 error."},
       .file = nullptr,
       .commands = {build_command(), query_command(), add_command(), remove_command(),
-                   info_command(), verify_command(), merge_command(), uniq_command()},
+                   info_command(), verify_command(), merge_command(), uniq_command(),
+                   which_command()},
   };
   if constexpr (kHasStore) all.commands.push_back(store_command());
   if constexpr (kHasCluster) all.commands.push_back(cluster_command());
@@ -51,6 +53,8 @@ int run(const std::string& file, const std::function<int()>& work) {
   } catch (const FormatError& error) {
     if (error.offset == 0 && is_state(std::string(error.file))) {
       complain(error.file, "this is a state of nestline uniq, and no filter");
+    } else if (error.offset == 0 && is_named_lines(std::string(error.file))) {
+      complain(error.file, "this is a file of nestline which");
     } else {
       complain(error.file,
                "at byte " + std::to_string(error.offset) + ": " + std::string(error.cause));

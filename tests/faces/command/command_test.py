@@ -4,8 +4,8 @@ They check what a user sees: output, messages, exit status and the files left be
 the command line, the reading of lines, and build. command_use_test.py tests the commands that use a
 filter, command_growth_test.py tests threads, growth and merge, command_store_test.py and
 command_store_files_test.py the commands of nestline store, command_cluster_test.py those of nestline
-cluster, command_uniq_test.py and command_uniq_within_test.py nestline uniq; this program runs them
-too. The C++ tests test the filter and the store themselves.
+cluster, command_uniq_test.py and command_uniq_within_test.py nestline uniq, command_which_test.py
+nestline which; this program runs them too. The C++ tests test the filter and the store themselves.
 """
 
 import os
@@ -25,17 +25,18 @@ from command_store_test import (StoreCare, StoreCommandLine, StoreRecords, Store
 from command_uniq_test import Uniq, UniqState
 from command_uniq_within_test import UniqWithin
 from command_use_test import Damage, Edit, Info, Query, Terminal, Verify
+from command_which_test import Which
 
 __all__ = ["Advice", "ClusterArgumentsTest", "Damage", "Edit", "Growth", "Info", "Merge", "Query",
            "StoreCare", "StoreCommandLine", "StoreFiles", "StoreRecords", "StoreTerminal",
-           "StoreText", "Terminal", "Threads", "Uniq", "UniqState", "UniqWithin", "Verify"]
+           "StoreText", "Terminal", "Threads", "Uniq", "UniqState", "UniqWithin", "Verify", "Which"]
 
 
 class CommandLine(CommandTest):
     def test_version_and_help(self):
         self.assertRegex(self.output("--version"), rb"\Anestline \d+\.\d+\.\d+\n\Z")
         for command in ([], ["build"], ["query"], ["add"], ["remove"], ["info"], ["verify"],
-                        ["merge"], ["uniq"]):
+                        ["merge"], ["uniq"], ["which"], ["which", "build"]):
             out = self.output(*command, "--help")
             self.assertIn(b"Exit status", out)
             self.assertIn(" ".join(["nestline", *command]).encode(), out)

@@ -56,6 +56,7 @@ struct Command {
   std::function<int()> run = {};       ///< Does the work and returns the exit status.
   std::function<void()> check = {};    ///< What concerns several options. Throws UsageError.
   std::vector<Command> commands = {};  ///< Has these commands instead of work of its own.
+  const char* usual = nullptr;         ///< The one of them that may be left out.
   const char* unknown_option = "";     ///< What a message about an unknown option of theirs adds.
 };
 
@@ -117,6 +118,7 @@ Command info_command();
 Command verify_command();
 Command merge_command();
 Command uniq_command();
+Command which_command();
 Command store_command();
 Command cluster_command();
 

@@ -3,12 +3,16 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <ios>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/faces/command/io/errors.h"
@@ -41,6 +45,15 @@ std::optional<FileId> id_of(const std::optional<struct stat>& status) {
 
 std::optional<FileId> regular_file(int descriptor) { return id_of(status_of(descriptor)); }
 std::optional<FileId> regular_file(const std::string& input) { return id_of(status_of(input)); }
+
+bool begins_with(const std::string& file, std::uint64_t magic) {
+  if (!regular_file(file)) return false;  // opening a named pipe would wait for a writer
+  std::array<unsigned char, sizeof(magic)> begin{};
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream.read(reinterpret_cast<char*>(begin.data()), begin.size())) return false;
+  return std::ranges::all_of(
+      begin, [&](unsigned char byte) { return byte == std::exchange(magic, magic >> 8) % 256; });
+}
 
 bool is_input(const std::string& file, const std::vector<std::string>& inputs) {
   const auto id = regular_file(file);

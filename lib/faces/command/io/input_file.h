@@ -27,6 +27,8 @@ struct FileId {
 std::optional<FileId> regular_file(int descriptor);
 /// Of an input; - is standard input.
 std::optional<FileId> regular_file(const std::string& input);
+/// Whether the bytes of this number, lowest first, begin a regular file that can be read.
+bool begins_with(const std::string& file, std::uint64_t magic);
 /// Whether a regular file is one of the inputs; an empty list is standard input.
 bool is_input(const std::string& file, const std::vector<std::string>& inputs);
 

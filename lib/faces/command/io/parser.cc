@@ -58,7 +58,8 @@ class Parser {
       });
       // In reverse order, as CLI11 expects them.
       std::vector<std::string> words;
-      while (argc > 1) words.push_back(shield(argv[--argc], files));
+      for (int i = argc; i > 1;) words.push_back(shield(argv[--i], files));
+      if (argc > 2) put_usual(first, argv[2], words);
       app_.parse(std::move(words));
       const Command& command = *chosen().command;
       for (const Option& option : command.options) read(option);
@@ -87,6 +88,19 @@ class Parser {
     std::string words;           // as in "store put "
     std::string unknown_option;  // see Command
   };
+
+  // Where the words lack a command that may be left out, adds it.
+  void put_usual(std::string_view group, std::string_view next,
+                 std::vector<std::string>& words) const {
+    const auto named = [](std::string_view name) {
+      return [name](const Command& one) { return one.help.name == name; };
+    };
+    const auto found = std::ranges::find_if(program_.commands, named(group));
+    if (found == program_.commands.end() || found->usual == nullptr) return;
+    if (next == "-h" || next == "--help" || std::ranges::any_of(found->commands, named(next)))
+      return;
+    words.insert(words.end() - 1, found->usual);
+  }
 
   void define(CLI::App& app, const Command& command) {
     const std::string_view footer = command.help.footer;

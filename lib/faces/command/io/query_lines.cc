@@ -44,7 +44,7 @@ void LinePrinter::print_range(const LineBatch& batch, std::size_t first, std::si
   output_.write(batch.missing_end(last));
 }
 
-int print_lines(const LineChoice& choice, const SelectKeys& select) {
+int print_lines(const LineChoice& choice, const SelectKeys& select, const PrintSelected& instead) {
   // A bar between the printed lines would spoil both.
   ShownReader reader(choice.inputs.printed_to(choice.count_only ? -1 : STDOUT_FILENO), "query",
                      choice.count_only || !is_terminal(STDOUT_FILENO));
@@ -58,7 +58,11 @@ int print_lines(const LineChoice& choice, const SelectKeys& select) {
     const std::span found = std::span(positions).first(batch.keys.size());
     const std::size_t count = select(batch.keys, found);
     selected += choice.invert ? batch.keys.size() - count : count;
-    if (!choice.count_only) printer.print(batch, found.first(count));
+    if (!choice.count_only && instead && !choice.invert) {
+      instead(batch, found.first(count), printer.output());
+    } else if (!choice.count_only) {
+      printer.print(batch, found.first(count));
+    }
     if (batch.drained) printer.flush();
   }
 

@@ -23,6 +23,7 @@ class LinePrinter {
   /// `positions` are in ascending order. A last line gets the line end that it lacks.
   void print(const LineBatch& batch, std::span<const std::uint32_t> positions);
   void flush() { output_.flush(); }
+  [[nodiscard]] Output& output() { return output_; }
 
  private:
   void print_range(const LineBatch& batch, std::size_t first, std::size_t last);
@@ -41,7 +42,12 @@ struct LineChoice {
 using SelectKeys =
     std::function<std::size_t(std::span<const std::string_view>, std::span<std::uint32_t>)>;
 
-int print_lines(const LineChoice& choice, const SelectKeys& select);
+/// Prints something else in place of the lines at these positions, those that were just selected.
+using PrintSelected =
+    std::function<void(const LineBatch&, std::span<const std::uint32_t>, Output&)>;
+
+int print_lines(const LineChoice& choice, const SelectKeys& select,
+                const PrintSelected& instead = {});
 
 /// Reports lines for which no key was removed, and returns the exit status.
 int report_removed(const std::string& file, std::uint64_t removed, std::uint64_t lines);

@@ -13,8 +13,6 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-#include <ios>
 #include <optional>
 #include <span>
 #include <string>
@@ -302,14 +300,7 @@ StateFile::~StateFile() {
   }
 }
 
-bool is_state(const std::string& file) {
-  std::error_code ignored;  // opening a named pipe would wait for a writer
-  if (!std::filesystem::is_regular_file(file, ignored)) return false;
-  std::array<char, sizeof(kMagic)> begin{};
-  std::ifstream stream(file, std::ios::binary);
-  return stream.read(begin.data(), begin.size()) &&
-         get<std::uint64_t>(std::as_bytes(std::span(begin)), 0) == kMagic;
-}
+bool is_state(const std::string& file) { return begins_with(file, kMagic); }
 
 std::optional<UniqState> load_state(const std::string& file) {
   Reader reader(file);
