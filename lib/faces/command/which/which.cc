@@ -71,7 +71,8 @@ int run(const WhichQuery& query) {
     for (const std::uint32_t i : positions) {
       const auto found = std::span(values).subspan(first[i], first[i + 1] - first[i]);
       std::ranges::sort(found);
-      const auto different = found.size() - std::ranges::unique(found).size();
+      const auto different =
+          static_cast<std::size_t>(std::unique(found.begin(), found.end()) - found.begin());
       const bool anywhere = found[different - 1] == lines.anywhere();  // the highest
       for (const std::uint64_t number : anywhere ? std::span(all) : found.first(different)) {
         if (number >= names.size() || names[number].empty()) {
