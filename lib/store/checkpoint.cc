@@ -116,23 +116,42 @@ void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs) {
   }
 }
 
-std::optional<Checkpoint> read_checkpoint(Disk& disk) {
+namespace {
+
+// The file, mapped as long as `file` lives; no bytes if it is not there or cannot be read.
+struct MappedCheckpoint {
   std::unique_ptr<DiskFile> file;
   std::span<const std::byte> bytes;
+};
+MappedCheckpoint map_checkpoint(Disk& disk) {
   try {
-    file = disk.open(kCheckpointName, Disk::Mode::read);
+    auto file = disk.open(kCheckpointName, Disk::Mode::read);
     const std::uint64_t size = file->size();
-    if (size < kFixed + 8) return std::nullopt;
-    bytes = {file->map(size), static_cast<std::size_t>(size)};
-  } catch (const std::system_error&) {  // it is not there, or cannot be read
-    return std::nullopt;
+    if (size < kFixed + 8) return {};
+    const std::byte* const bytes = file->map(size);
+    return {std::move(file), {bytes, static_cast<std::size_t>(size)}};
+  } catch (const std::system_error&) {
+    return {};
   }
+}
+
+}  // namespace
+
+std::optional<LogPosition> checkpoint_position(Disk& disk) {
+  const MappedCheckpoint mapped = map_checkpoint(disk);
   std::size_t pairs_at = 0;
-  std::optional<CheckpointHead> head = decode_checkpoint(bytes, pairs_at);
+  const auto head = decode_checkpoint(mapped.bytes, pairs_at);
+  return head ? std::optional(head->position) : std::nullopt;
+}
+
+std::optional<Checkpoint> read_checkpoint(Disk& disk) {
+  const MappedCheckpoint mapped = map_checkpoint(disk);
+  std::size_t pairs_at = 0;
+  std::optional<CheckpointHead> head = decode_checkpoint(mapped.bytes, pairs_at);
   if (!head) return std::nullopt;
   Checkpoint checkpoint = {*std::move(head), std::nullopt};
   try {
-    checkpoint.pairs.emplace(Maplet::load(bytes.subspan(pairs_at)));
+    checkpoint.pairs.emplace(Maplet::load(mapped.bytes.subspan(pairs_at)));
   } catch (const FormatError&) {  // the log has it all
   }
   return checkpoint;

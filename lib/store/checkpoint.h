@@ -49,6 +49,8 @@ struct Checkpoint {
 void write_checkpoint(Disk& disk, const CheckpointHead& head, Maplet pairs);
 // Empty unless there is a file whose head is whole. Throws std::bad_alloc.
 std::optional<Checkpoint> read_checkpoint(Disk& disk);
+// Its position alone, of the same files, without the memory that the pairs take.
+std::optional<LogPosition> checkpoint_position(Disk& disk);
 // The head alone, of the bytes of a file. `pairs_at` is where the maplet begins.
 std::optional<CheckpointHead> decode_checkpoint(std::span<const std::byte> file,
                                                 std::size_t& pairs_at);

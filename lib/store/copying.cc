@@ -123,8 +123,8 @@ void Store::State::copy(Disk& to) {
   (void)to.link_from(*disk_, kCheckpointName);
   const auto [position, segments] = with_writer(now);
   if (options_.read_only) {
-    const std::optional<Checkpoint> linked = read_checkpoint(to);
-    if (linked && position < linked->head.position) to.remove(kCheckpointName);
+    const std::optional<LogPosition> linked = checkpoint_position(to);
+    if (linked && position < *linked) to.remove(kCheckpointName);
   }
   if (log_) syncs_.wait_for(position.sequence);  // the copy has nothing that the store can lose
   const Segment& newest = *segments.back();
