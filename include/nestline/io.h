@@ -65,7 +65,13 @@ class Input {
   From from_;
 };
 
-/// Where save writes: a path, a std::ostream, or a ByteSink.
+/// How the bytes of a filter begin. Both are read and mapped alike; the rest is the same.
+enum class Head : std::uint8_t {
+  page,   ///< With 4096 bytes, so that the blocks of a file begin at a page.
+  small,  ///< With 64, or 128 of an expiring filter. Versions before 0.3 refuse it by name.
+};
+
+/// Where save writes: a path, a std::ostream, or a ByteSink; and with which head.
 ///
 /// A file is replaced atomically: readers see the old file or the new one, and after a crash or an
 /// error the old one is still whole. Needs room for both in the same folder. A process that is
@@ -87,13 +93,15 @@ class Output {
   template <typename Given>
   requires(!std::same_as<std::remove_cvref_t<Given>, Output> &&
            std::convertible_to<Given&&, To>) NESTLINE_HERE
-      Output(Given&& given)  // NOLINT: made implicitly
-      : to_(std::forward<Given>(given)) {}
+      Output(Given&& given, Head head = Head::page)  // NOLINT: made implicitly
+      : to_(std::forward<Given>(given)), head_(head) {}
 
   [[nodiscard]] NESTLINE_HERE const To& to() const noexcept { return to_; }
+  [[nodiscard]] NESTLINE_HERE Head head() const noexcept { return head_; }
 
  private:
   To to_;
+  Head head_;
 };
 
 /// Removes a file that save has written, and returns when no loss of power can bring it back. False
@@ -101,16 +109,19 @@ class Output {
 /// Windows a loss of power may bring it back.
 NESTLINE_EXPORT bool remove_saved(const std::filesystem::path& path);
 
-/// The bytes that save would write, of a filter of any kind. Throws what save throws.
+/// The bytes that save would write with a small head, of a filter of any kind: those of its blocks,
+/// and of an expiring filter its memory_bytes(); 80 more up to 1 MiB of blocks, and 8 for each MiB
+/// or part of one beyond. Throws what save throws.
 template <class AnyFilter>
 requires requires(const AnyFilter& filter, const Output& to) { save(filter, to); }
 [[nodiscard]] NESTLINE_HERE std::vector<std::byte> to_bytes(const AnyFilter& filter) {
   const std::size_t blocks = filter.memory_bytes();
   std::vector<std::byte> bytes;
-  bytes.reserve(blocks + blocks / 65536 + 8192);  // and a header, and checksums
-  save(filter, [&](std::span<const std::byte> piece) {
+  bytes.reserve(blocks + blocks / 65536 + 256);  // and a head, and checksums
+  const ByteSink sink = [&](std::span<const std::byte> piece) {
     bytes.insert(bytes.end(), piece.begin(), piece.end());
-  });
+  };
+  save(filter, {sink, Head::small});
   return bytes;
 }
 

@@ -28,7 +28,7 @@ class Mapped;  // lib/filters/file/mapped.h
 }
 
 /// When the blocks of a mapped file are checked. They lie in sections of 1 MiB, each with a
-/// checksum. The header, 4 KiB, is always checked when the file is opened. The same for filters,
+/// checksum. The header is always checked when the file is opened. The same for filters,
 /// maplets and expiring filters, and for bytes in memory.
 enum class Verify : std::uint8_t {
   none,  ///< Never. Damaged blocks give wrong answers: a key that was inserted can be missed.

@@ -212,8 +212,9 @@ bool nestline_save(const nestline_filter* filter, const char* path, const char**
 /// `context`. Needs memory for a copy. False on failure, also when `write` returns false.
 bool nestline_save_to(const nestline_filter* filter, nestline_write write, void* context,
                       const char** error);
-/// The bytes that nestline_save would write, with their number in *size; NULL on failure. Needs
-/// memory for two copies during the call. Free the bytes with nestline_free_bytes.
+/// The bytes that nestline_save would write but for the header, which has 64 bytes in place of
+/// 4096, of an expiring filter 128: versions before 0.3 refuse it. Their number is in *size; NULL
+/// on failure. Needs memory for two copies during the call. Free them with nestline_free_bytes.
 void* nestline_to_bytes(const nestline_filter* filter, size_t* size, const char** error);
 /// Frees what nestline_to_bytes gave. NULL does nothing.
 void nestline_free_bytes(void* bytes);

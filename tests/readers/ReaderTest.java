@@ -219,12 +219,28 @@ final class ReaderTest {
     check(false, what + " was read");
   }
 
+  /** How long the header is. */
+  private static int begin(byte[] file) {
+    return file[12] != 2 ? 4096 : file[18] >>> 5 == 1 && file[19] == 0 ? 128 : 64;
+  }
+
+  /** Where version 1 of the format has what a header has at this place. */
+  private static int pageAt(byte[] file, int at) {
+    if (begin(file) == 4096) return at;
+    for (int[] field : NestlineFile.FIELDS) {
+      if (at >= field[1] && at < field[1] + field[3]) return field[0] + at - field[1];
+    }
+    return at;
+  }
+
   private static void seal(byte[] file, boolean all) {
     ByteBuffer bytes = ByteBuffer.wrap(file).order(ByteOrder.LITTLE_ENDIAN);
-    bytes.putLong(4088, Xxh3.hash(Arrays.copyOf(file, 4088), 0));
+    int begin = begin(file);
+    if (file.length < begin + 80) return;  // of a version that there is not
+    bytes.putLong(begin - 8, Xxh3.hash(Arrays.copyOf(file, begin - 8), 0));
     int sums = file.length - 16;  // small files have one section
     if (!all) return;
-    bytes.putLong(sums, Xxh3.hash(Arrays.copyOfRange(file, 4096, sums), 0));
+    bytes.putLong(sums, Xxh3.hash(Arrays.copyOfRange(file, begin, sums), 0));
     bytes.putLong(sums + 8, Xxh3.hash(Arrays.copyOfRange(file, sums, sums + 8), 0));
   }
 
@@ -255,12 +271,14 @@ final class ReaderTest {
       bad[at] ^= 1 << at % 8;
       checkRefused(name, bad, "", -1, path + " with another byte " + at);
     }
-    for (int at = 0; at < 4088; at++) {  // each bit of each field, and of what is reserved
+    int begin = begin(file);
+    for (int i = 0; i < begin - 8; i++) {  // each bit of each field, and of what is reserved
       for (int bit = 0; bit < 8; bit++) {
         byte[] bad = file.clone();
-        bad[at] ^= 1 << bit;
+        bad[i] ^= 1 << bit;
         seal(bad, false);
-        String what = path + " with another bit " + bit + " of byte " + at;
+        String what = path + " with another bit " + bit + " of byte " + i;
+        int at = pageAt(file, i);
         boolean mayDiffer = at >= 40 && at < 48 || at >= 56 && at < 72;  // seed and capacities
         boolean expires = at >= 80 && at < 104 || at >= 4032 && at < 4040;
         boolean filter = !name.startsWith("e") && !name.startsWith("m");
@@ -273,7 +291,7 @@ final class ReaderTest {
     for (int round = 0; round < 2000; round++) {
       byte[] bad = file.clone();
       for (int flips = 1 + random.nextInt(3); flips > 0; flips--) {
-        bad[4096 + random.nextInt(file.length - 4096 - 16)] ^= 1 << random.nextInt(8);
+        bad[begin + random.nextInt(file.length - begin - 16)] ^= 1 << random.nextInt(8);
       }
       seal(bad, true);
       good += readSealed(name, bad, path + ", round " + round) ? 1 : 0;
@@ -338,7 +356,7 @@ final class ReaderTest {
         }
       }
     }
-    check(files == 12 + 34, "files: " + files);
+    check(files == 16 + 34, "files: " + files);
     if (folders.length == 2) {
       check(NestlineFile.PIECE == 1 << 16, "small pieces");
       System.out.println(checks + " checks of " + files + " files in small pieces passed");
@@ -348,7 +366,8 @@ final class ReaderTest {
     checkForms(golden);
     checkErrors(golden, Path.of(folders[2]));
     for (String name :
-        List.of("w8", "w9", "w12_grown", "w16", "t8", "e40", "e44", "m268_grown")) {
+        List.of("w8", "w9", "w12_grown", "w16", "t8", "e40", "e44", "m268_grown",
+            "w12_grown_small", "k16_small", "e44_small", "m268_grown_small")) {
       checkDamages(golden.resolve(name + ".nest"));
     }
     System.out.println(checks + " checks of " + files + " files passed");

@@ -57,11 +57,12 @@ inline void write_bytes(const std::filesystem::path& path, std::span<const std::
 
 // Of a filter, a maplet or an expiring filter.
 template <class Saved>
-Bytes saved_bytes(const Saved& one) {
+Bytes saved_bytes(const Saved& one, Head head = Head::page) {
   Bytes bytes;
-  save(one, [&](std::span<const std::byte> piece) {
+  const ByteSink sink = [&](std::span<const std::byte> piece) {
     bytes.insert(bytes.end(), piece.begin(), piece.end());
-  });
+  };
+  save(one, {sink, head});
   return bytes;
 }
 

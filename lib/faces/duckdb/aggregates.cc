@@ -22,6 +22,7 @@
 #include "lib/faces/duckdb/filters.h"
 #include "lib/faces/duckdb/one_state.h"
 #include "lib/faces/duckdb/vectors.h"
+#include "lib/faces/embed/bytes.h"
 #include "lib/faces/embed/collected.h"
 #include "nestline/io.h"
 
@@ -108,9 +109,11 @@ struct Merge : State {
     const Strings blobs = without_nulls(rows.chunk, 0, "filter");
     for_each_run(blobs, rows.count(), [&](idx_t from, idx_t to) {
       const auto next = opened(bytes_of(blobs[from]));
+      Identity content = next.identity;  // whichever head the blob has
+      put_small_head(*next.filter, std::span(content).first(kFieldBytes));
       rows.for_each_group(from, to, [&](idx_t, idx_t, auto state) {
         auto& all = made_object_of<Merge>(state).filters;
-        all.try_emplace({next.filter->size(), next.identity}, next.filter);
+        all.try_emplace({next.filter->size(), content}, next.filter);
       });
     });
   }
@@ -236,6 +239,10 @@ template <typename T>
 void finalize(duckdb_function_info info, duckdb_aggregate_state* states, duckdb_vector result,
               idx_t count, idx_t offset) {
   with_states<T>(info, states, count, [&] {
+    std::vector<std::byte> bytes;
+    const ByteSink sink = [&](std::span<const std::byte> piece) {
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+    };
     for (idx_t i = 0; i < count; ++i) {
       T* const object = object_of<T>(states[i]);
       if (object != nullptr && object->failure) std::rethrow_exception(object->failure);
@@ -244,7 +251,8 @@ void finalize(duckdb_function_info info, duckdb_aggregate_state* states, duckdb_
         set_null(result, offset + i);
         continue;
       }
-      const auto bytes = to_bytes(*filter);
+      bytes.clear();
+      save(*filter, {sink, Head::small});
       if (bytes.size() > kLongest) throw TooBig();
       set_bytes(result, offset + i, bytes);
     }

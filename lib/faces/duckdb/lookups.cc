@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <tuple>
 
 #include "lib/faces/duckdb/filters.h"
@@ -142,7 +143,10 @@ void save_file(duckdb_function_info info, duckdb_data_chunk input, Output output
   for_each_row(info, input, names, [&](idx_t row, const auto& value, const auto& path) {
     const auto known = opened(bytes_of(value));
     save(*known.filter, path_of(path));
-    static_cast<std::uint64_t*>(duckdb_vector_get_data(output))[row] = known.bytes;
+    std::error_code is_no_file;  // a pipe has no size
+    const std::uintmax_t bytes = std::filesystem::file_size(path_of(path), is_no_file);
+    static_cast<std::uint64_t*>(duckdb_vector_get_data(output))[row] =
+        is_no_file ? known.bytes : bytes;
   });
 }
 

@@ -40,6 +40,13 @@ std::span<const std::byte> block_bytes(const Filter& filter) {
   return std::as_bytes(std::span(view.blocks, view.geometry.blocks()));
 }
 
+void put_small_head(const Filter& filter, std::span<std::byte> to) {
+  const Blocks& blocks = FilterAccess::blocks(filter);
+  HeaderBytes room;
+  const auto head = encode_header({blocks.shape(), blocks.size, kSmallVersion}, room);
+  std::fill(std::ranges::copy(head, to.begin()).out, to.end(), std::byte{0});
+}
+
 void copy_bytes(const Blocks& blocks, std::uint64_t offset, std::span<std::byte> out) noexcept {
   const std::uint64_t first = offset / kBlockBytes;
   std::memcpy(out.data(), blocks.view.blocks + first, out.size());

@@ -43,6 +43,8 @@ const internal::Blocks& blocks_of(const ConcurrentFilter& filter) noexcept;
 const internal::Blocks& blocks_of(const ExpiringFilter& filter) noexcept;
 // All blocks; they stay in place until the filter grows, merges, moves or is destroyed.
 std::span<const std::byte> block_bytes(const Filter& filter);
+// Writes the filter's small head (docs/FORMAT.md), and zeros up to the end of `to`.
+void put_small_head(const Filter& filter, std::span<std::byte> to);
 // Copies the bytes from byte `offset` on: those that serve the threads are 0. `offset` and the
 // length of `out` must be multiples of kBlockBytes and lie inside.
 void copy_bytes(const internal::Blocks& blocks, std::uint64_t offset,

@@ -1,7 +1,7 @@
 // By what a database's extension knows a filter again whose bytes come anew with each row, at any
-// place: the fields of its header and the checksum of all checksums. They are other for other
-// filters; only damage in the blocks leaves them, and it does no harm where the answer is that of a
-// copy which was checked.
+// place: its first bytes, with the fields of its header, and the checksum of all checksums. They
+// are other for other filters; only damage in the blocks leaves them, and it does no harm where the
+// answer is that of a copy which was checked.
 #ifndef NESTLINE_LIB_FACES_EMBED_IDENTITY_H_
 #define NESTLINE_LIB_FACES_EMBED_IDENTITY_H_
 

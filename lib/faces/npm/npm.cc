@@ -177,7 +177,7 @@ NESTLINE_TO_JS("load") Any* load(bool expires, std::size_t size) {
 NESTLINE_TO_JS("save") void save(const Any& any) {
   guarded([&] {
     const auto give = [](const Shape& shape, const Blocks& blocks) {
-      const FileHeader header{shape, blocks.size};
+      const FileHeader header{shape, blocks.size, kSmallVersion};
       write_filter(header, blocks, [&](std::span<const std::byte> piece) {
         nestline_take(piece.data(), piece.size(), static_cast<double>(header.file_bytes()));
       });

@@ -56,16 +56,17 @@ void report(const Failure& failure) {
 varlena* value_of(const Filter& filter) {
   const std::uint64_t blocks = filter.memory_bytes();
   if (blocks > kLongest) throw TooBig();
-  // And a header, and checksums.
-  const std::uint64_t room = std::min(blocks + blocks / 65536 + 8192, kLongest);
+  // And a head, and checksums.
+  const std::uint64_t room = std::min(blocks + blocks / 65536 + 256, kLongest);
   auto* const value = static_cast<varlena*>(allocate(VARHDRSZ + room));
   std::uint64_t used = 0;
-  save(filter, [&](std::span<const std::byte> piece) {
+  const ByteSink sink = [&](std::span<const std::byte> piece) {
     heed_interrupts();
     if (piece.size() > room - used) throw TooBig();
     std::memcpy(VARDATA(value) + used, piece.data(), piece.size());
     used += piece.size();
-  });
+  };
+  save(filter, {sink, Head::small});
   SET_VARSIZE(value, VARHDRSZ + used);
   return value;
 }

@@ -304,8 +304,9 @@ True
 >>> "a" in ExpiringFilter.load("seen.nest", window=600, elapsed=3600)
 False
 )");
-  method(type, "to_bytes", &bytes_in<PyExpiringFilter>,
-         R"(The bytes that save would write. pickle uses them too, and keeps the window; time
+  method(
+      type, "to_bytes", &bytes_in<PyExpiringFilter>,
+      R"(The bytes that save would write, but with a small head. pickle uses them too, and keeps the window; time
 stands still until they are a filter again.)");
   type.def_static("from_bytes", &expiring_in, py::arg("data"), py::arg("window") = py::none(),
                   "What is in these bytes, as load has it.");

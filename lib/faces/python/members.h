@@ -128,7 +128,8 @@ Value copy_of(const Value& value) {
 
 constexpr const char* kCopyDoc = "A copy of one instant; copy.copy() makes one too.";
 constexpr const char* kSnapshotDoc = "A copy of one instant, a Filter if it is one.";
-constexpr const char* kBytesDoc = "The bytes that save would write. pickle uses them too.";
+constexpr const char* kBytesDoc =
+    "The bytes that save would write, but with a small head. pickle uses them too.";
 
 template <typename Held>
 void bind_files(py::class_<Held>& type) {

@@ -48,12 +48,12 @@ void set_result(sqlite3_context* context, const Filter& filter) {
   const std::uint64_t longest = longest_value(context);
   if (filter.memory_bytes() > longest) throw TooBig();
   // Most often the blocks and what comes before and after them fit; else the memory is doubled.
-  constexpr std::uint64_t kBeside = 8192;
+  constexpr std::uint64_t kBeside = 256;
   std::uint64_t room = filter.memory_bytes() + kBeside;
   std::uint64_t used = 0;
   std::unique_ptr<void, void (*)(void*)> bytes(sqlite3_malloc64(room), sqlite3_free);
   if (bytes == nullptr) throw std::bad_alloc();
-  save(filter, [&](std::span<const std::byte> piece) {
+  const ByteSink sink = [&](std::span<const std::byte> piece) {
     if (piece.size() > room - used) {
       room = std::max(2 * room, used + piece.size());
       void* const larger = sqlite3_realloc64(bytes.get(), room);
@@ -63,7 +63,8 @@ void set_result(sqlite3_context* context, const Filter& filter) {
     }
     std::copy(piece.begin(), piece.end(), static_cast<std::byte*>(bytes.get()) + used);
     used += piece.size();
-  });
+  };
+  save(filter, {sink, Head::small});
   // SQLite frees it, also where it is too long.
   sqlite3_result_blob64(context, bytes.release(), used, sqlite3_free);
 }

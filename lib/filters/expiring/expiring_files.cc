@@ -22,8 +22,7 @@ namespace nestline { inline namespace v0_3 {
 void save(const ExpiringFilter& filter, const Output& to) {
   Shape shape;
   const auto copy = ExpiringAccess::state(filter).copy_all(shape);
-  const FileHeader header{shape, copy->size};
-  write_to(to, [&](const ByteSink& sink) { write_filter(header, *copy, sink); });
+  write_filter(to, shape, *copy);
 }
 
 ExpiringFilter ExpiringFilter::load(const Input& from, std::pmr::memory_resource* memory) {

@@ -28,40 +28,71 @@ using std::to_string;
 constexpr std::array<std::uint8_t, 8> kMagic = {0x8e, 'N', 'S', 'T', '\r', '\n', 0x1a, '\n'};
 constexpr std::size_t kNameBytes = 4;  // of the magic, before its line ends
 
-// Where the fields are. There are only zeros between the last one and the checksum.
+// Where all versions have the same.
 constexpr std::size_t kByteOrderAt = 8;
 constexpr std::size_t kFormatVersionAt = 12;
 constexpr std::size_t kHashVersionAt = 16;
-constexpr std::size_t kBitsAt = 20;
-constexpr std::size_t kBaseBlocksAt = 24;
-constexpr std::size_t kGrowthAt = 32;
-constexpr std::size_t kKeyKindsAt = 36;
-constexpr std::size_t kSeedAt = 40;
-constexpr std::size_t kKeysAt = 48;
-constexpr std::size_t kCapacityAt = 56;
-constexpr std::size_t kMaxCapacityAt = 64;
-constexpr std::size_t kFileBytesAt = 72;
-constexpr std::size_t kFieldsEnd = 80;  // except in an expiring filter's
-constexpr std::size_t kLifeAt = 80;
-constexpr std::size_t kWaitingAt = 84;
-constexpr std::size_t kExchangedAt = 88;
-constexpr std::size_t kSweptAt = 96;
-constexpr std::size_t kExpiringFieldsEnd = 104;
+
+// Where a version has its fields, and in how many bytes. Before the checksum there are zeros.
+struct Places {
+  std::size_t hash_version_bytes;
+  std::size_t bits, bits_bytes;
+  std::size_t growth, growth_bytes;
+  std::size_t key_kinds;
+  std::size_t seed;
+  std::size_t base_blocks;
+  std::size_t keys, count_bytes;  // two capacities follow
+  std::size_t fields_end;         // except in an expiring filter's
+  std::size_t life;               // the inserts that wait follow
+  std::size_t exchanged;          // the blocks that are swept follow
+  [[nodiscard]] std::size_t capacity() const { return keys + count_bytes; }
+  [[nodiscard]] std::size_t max_capacity() const { return capacity() + count_bytes; }
+  [[nodiscard]] std::size_t swept() const { return exchanged + 8; }
+};
+constexpr Places kPage = {4, 20, 4, 32, 4, 36, 40, 24, 48, 8, 80, 80, 88};
+constexpr Places kSmall = {1, 18, 2, 17, 1, 20, 24, 32, 38, 6, 56, 56, 72};
+constexpr std::size_t kFileBytesAt = 72;  // of version 1 alone
+
+// Of a header, or what is known of one.
+const Places& places_of(const auto& header) {
+  return header.version == kPageVersion ? kPage : kSmall;
+}
+// What tells how to read the rest.
+struct Start {
+  std::uint32_t version;
+  std::uint32_t hash_version = 0;
+  std::uint32_t bits = 0;
+};
+constexpr auto kStart = [](auto& at, auto& head) {
+  const Places& p = places_of(head);
+  at(kHashVersionAt, p.hash_version_bytes, head.hash_version);
+  at(p.bits, p.bits_bytes, head.bits);
+};
+Start start_of(std::span<const std::byte> start) {
+  Start head{get<std::uint32_t>(start, kFormatVersionAt)};
+  (void)get_fields(start, kStart, head);
+  return head;
+}
+
 // Where the head of the blocks has it (lib/engine/place/aging.h), so that a mapping is enough to
 // look up.
-constexpr std::size_t kTickAt = kHeaderBytes - kHeadBlocks * kBlockBytes;
-constexpr std::size_t kHeaderChecksumAt = kHeaderBytes - kChecksumBytes;
+std::size_t tick_at(const FileHeader& header) {
+  return header.header_bytes() - kHeadBlocks * kBlockBytes;
+}
 
-// Between width and length.
 constexpr auto kFields = [](auto& at, auto& header) {
-  at(kBaseBlocksAt, 8, header.geometry.base_blocks);
-  at(kGrowthAt, 4, header.geometry.growth, header.key_kinds);
-  at(kSeedAt, 8, header.seed, header.keys, header.capacity, header.max_capacity);
+  const Places& p = places_of(header);
+  at(p.growth, p.growth_bytes, header.geometry.growth);
+  at(p.key_kinds, 4, header.key_kinds);
+  at(p.seed, 8, header.seed);
+  at(p.base_blocks, p.count_bytes, header.geometry.base_blocks);
+  at(p.keys, p.count_bytes, header.keys, header.capacity, header.max_capacity);
 };
-constexpr auto kExpiringFields = [](auto& at, auto& header) {
-  at(kLifeAt, 4, header.life, header.waiting);
-  at(kExchangedAt, 8, header.exchanged, header.swept);
-  at(kTickAt, 8, header.tick);
+constexpr auto kTimes = [](auto& at, auto& header) {
+  const Places& p = places_of(header);
+  at(p.life, 4, header.life, header.waiting);
+  at(p.exchanged, 8, header.exchanged, header.swept);
+  at(tick_at(header), 8, header.tick);
 };
 
 constexpr std::uint32_t kByteOrder = 0x01020304;
@@ -76,13 +107,13 @@ Flaw not_ours(std::uint64_t offset, std::string cause) {
 }
 
 Flaw cut_off(std::uint64_t file_bytes) {
-  return copy_again(file_bytes, "the file ends within its header, after " + to_string(file_bytes) +
-                                    " of 4096 bytes");
+  return copy_again(file_bytes,
+                    "the file ends within its header, after " + to_string(file_bytes) + " bytes");
 }
 
 // Whether the file begins with the magic, or, if it is shorter, with the start of it.
 std::optional<Flaw> judge_magic(std::span<const std::byte> start) {
-  if (start.empty()) return Flaw{0, "it is empty, but a filter has at least 4176 bytes"};
+  if (start.empty()) return Flaw{0, "it is empty, but a filter has at least 144 bytes"};
   const auto magic = std::as_bytes(std::span(kMagic));
   const auto begin = start.first(std::min(start.size(), magic.size()));
   const auto differs = std::mismatch(begin.begin(), begin.end(), magic.begin()).first;
@@ -116,13 +147,14 @@ std::optional<Flaw> identify(std::span<const std::byte> start) {
   }
   if (start.size() < kHashVersionAt) return cut_off(start.size());
   const auto version = get<std::uint32_t>(start, kFormatVersionAt);
-  if (version != kFormatVersion) {
+  if (version != kPageVersion && version != kSmallVersion) {
     return Flaw{kFormatVersionAt, "the format version is " + to_string(version) +
-                                      ", but this library reads version " +
-                                      to_string(kFormatVersion) +
-                                      (version > kFormatVersion ? "; use a newer nestline" : "")};
+                                      ", but this library reads versions 1 and 2" +
+                                      (version > kSmallVersion ? "; use a newer nestline" : "")};
   }
-  if (start.size() < kHeaderBytes) return cut_off(start.size());
+  if (start.size() < kLeastHeaderBytes || start.size() < header_bytes_of(start)) {
+    return cut_off(start.size());
+  }
   return std::nullopt;
 }
 
@@ -138,9 +170,11 @@ std::optional<Flaw> judge_hash_version(std::uint32_t version) {
 // How errors name what a file holds. In the order of Kind.
 constexpr std::array<const char*, 3> kNames = {"a filter", "a maplet", "an expiring filter"};
 
-std::optional<Flaw> judge_length(const FileHeader& header, std::uint64_t stated,
+std::optional<Flaw> judge_length(const FileHeader& header, std::span<const std::byte> start,
                                  std::optional<std::uint64_t> file_bytes) {
   const std::uint64_t wanted = header.file_bytes();
+  const auto stated =
+      header.version == kPageVersion ? get<std::uint64_t>(start, kFileBytesAt) : wanted;
   if (stated != wanted) {
     return not_ours(kFileBytesAt, "it says it is " + to_string(stated) + " bytes long, but " +
                                       to_string(header.geometry.blocks()) + " blocks make " +
@@ -166,8 +200,9 @@ ChecksumBytes encode_checksum(std::span<const std::byte> bytes) {
 
 std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
   const Geometry& geometry = header.geometry;
+  const Places& p = places_of(header);
   if (kind_of(header.bits) != kind || (kind == Kind::filter && !is_width(header.bits))) {
-    return Flaw{kBitsAt, "the fingerprint width is not 8, 9, 10, 12 or 16 bits"};
+    return Flaw{p.bits, "the fingerprint width is not 8, 9, 10, 12 or 16 bits"};
   }
   if (kind != Kind::filter && has_guest_lanes(geometry)) {
     return Flaw{kHashVersionAt, "its keys are placed by hash version " +
@@ -175,30 +210,30 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
                                     ", as those of filters alone can be"};
   }
   if (geometry.growth > max_growth(header.bits)) {
-    return Flaw{kGrowthAt, "the filter has grown " + to_string(geometry.growth) +
-                               " times, but this library reads at most " +
-                               to_string(max_growth(header.bits)) + " at " +
-                               to_string(fingerprint_bits(header.bits)) + " bits"};
+    return Flaw{p.growth, "the filter has grown " + to_string(geometry.growth) +
+                              " times, but this library reads at most " +
+                              to_string(max_growth(header.bits)) + " at " +
+                              to_string(fingerprint_bits(header.bits)) + " bits"};
   }
   // The order matters: a shift is safe only for numbers that have passed.
   if (geometry.base_blocks == 0 || geometry.base_blocks > kMaxBlocks >> geometry.growth) {
-    return Flaw{kBaseBlocksAt, "the number of base blocks, " + to_string(geometry.base_blocks) +
+    return Flaw{p.base_blocks, "the number of base blocks, " + to_string(geometry.base_blocks) +
                                    ", is not in 1 to " + to_string(kMaxBlocks >> geometry.growth)};
   }
   if (has_guest_lanes(geometry) && geometry.base_blocks < kLeastLaneBlocks) {
-    return Flaw{kBaseBlocksAt, "the number of base blocks, " + to_string(geometry.base_blocks) +
+    return Flaw{p.base_blocks, "the number of base blocks, " + to_string(geometry.base_blocks) +
                                    ", is below " + to_string(kLeastLaneBlocks) +
                                    ", the least in hash version " +
                                    to_string(kGuestLanesHashVersion)};
   }
   const std::uint64_t slots = geometry.blocks() * slots_of(header.bits);
   if (header.keys > slots) {
-    return Flaw{kKeysAt, "it says it holds " + to_string(header.keys) + " keys, but has only " +
-                             to_string(slots) + " slots"};
+    return Flaw{p.keys, "it says it holds " + to_string(header.keys) + " keys, but has only " +
+                            to_string(slots) + " slots"};
   }
   if (header.capacity == 0 || header.capacity > slots) {
-    return Flaw{kCapacityAt, "the capacity, " + to_string(header.capacity) + ", is not in 1 to " +
-                                 to_string(slots) + ", the number of slots"};
+    return Flaw{p.capacity(), "the capacity, " + to_string(header.capacity) + ", is not in 1 to " +
+                                  to_string(slots) + ", the number of slots"};
   }
   // One insert doubles a filter until its capacity is enough for its keys, or at its maximum.
   if (header.max_capacity > header.capacity) {
@@ -206,48 +241,58 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
     const std::uint64_t most = std::min(slots << (max_growth(header.bits) - geometry.growth),
                                         kMaxBlocks * slots_of(header.bits));
     if (header.capacity < least) {
-      return Flaw{kCapacityAt, "the capacity, " + to_string(header.capacity) + ", is below " +
-                                   to_string(least) +
-                                   ", the least of a filter that grows by itself"};
+      return Flaw{p.capacity(), "the capacity, " + to_string(header.capacity) + ", is below " +
+                                    to_string(least) +
+                                    ", the least of a filter that grows by itself"};
     }
     if (header.max_capacity > most) {
-      return Flaw{kMaxCapacityAt, "the maximal capacity, " + to_string(header.max_capacity) +
-                                      ", is above " + to_string(most) +
-                                      ", the number of slots after all doublings"};
+      return Flaw{p.max_capacity(), "the maximal capacity, " + to_string(header.max_capacity) +
+                                        ", is above " + to_string(most) +
+                                        ", the number of slots after all doublings"};
     }
   }
   if (kind == Kind::expiring) {
     if (header.life == 0 || header.life > kMaxLife) {
-      return Flaw{kLifeAt, "the life, " + to_string(header.life) + ", is not in 1 to 14 ticks"};
+      return Flaw{p.life, "the life, " + to_string(header.life) + ", is not in 1 to 14 ticks"};
     }
     if (header.waiting >= kSlice) {
-      return Flaw{kWaitingAt, "the number of inserts since the last slice of the sweep is above " +
+      return Flaw{p.life + 4, "the number of inserts since the last slice of the sweep is above " +
                                   to_string(kSlice - 1)};
     }
     if (header.tick - header.exchanged >=
         kOverflowMarkTicks) {  // also where the tick was 2^64 - 1 since
-      return Flaw{kExchangedAt, "the last exchange of marks is not in the last 16 ticks"};
+      return Flaw{p.exchanged, "the last exchange of marks is not in the last 16 ticks"};
     }
     if (header.swept > geometry.blocks()) {
-      return Flaw{kSweptAt, "more blocks are swept than there are"};
+      return Flaw{p.swept(), "more blocks are swept than there are"};
     }
   }
   return std::nullopt;
 }
 
-HeaderBytes encode_header(const FileHeader& header) {
-  HeaderBytes bytes{};
+std::span<const std::byte> encode_header(const FileHeader& header, HeaderBytes& room) {
+  const std::span<std::byte> bytes = std::span(room).first(header.header_bytes());
+  std::ranges::fill(bytes, std::byte{0});
   std::memcpy(bytes.data(), kMagic.data(), kMagic.size());
   put(bytes, kByteOrderAt, kByteOrder);
-  put(bytes, kFormatVersionAt, kFormatVersion);
-  put(bytes, kHashVersionAt, hash_version(header.geometry.placement));
-  put(bytes, kBitsAt, static_cast<std::uint32_t>(header.bits));
-  put(bytes, kFileBytesAt, header.file_bytes());
+  put(bytes, kFormatVersionAt, header.version);
+  const Start head{header.version, hash_version(header.geometry.placement),
+                   static_cast<std::uint32_t>(header.bits)};
+  put_fields(bytes, kStart, head);
   put_fields(bytes, kFields, header);
-  put_fields(bytes, kExpiringFields, header);
-  const ChecksumBytes checksum = encode_checksum(std::span(bytes).first(kHeaderChecksumAt));
-  std::ranges::copy(checksum, bytes.begin() + kHeaderChecksumAt);
+  if (is_expiring(header.bits)) put_fields(bytes, kTimes, header);
+  if (header.version == kPageVersion) put(bytes, kFileBytesAt, header.file_bytes());
+  const std::size_t end = bytes.size() - kChecksumBytes;
+  std::ranges::copy(encode_checksum(bytes.first(end)), bytes.last(kChecksumBytes).begin());
   return bytes;
+}
+
+std::size_t header_bytes_of(std::span<const std::byte> start) {
+  const Start head = start_of(start);
+  FileHeader header;
+  header.version = head.version;
+  header.bits = static_cast<int>(head.bits);
+  return header.header_bytes();
 }
 
 Flaw ends_too_early(std::uint64_t file_bytes, std::uint64_t wanted) {
@@ -262,34 +307,38 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
   const Kind kind = wanted.kind;
   header.kind = &wanted;
 
-  const auto version = get<std::uint32_t>(start, kHashVersionAt);
-  if (auto flaw = judge_hash_version(version)) return flaw;
-  if (!matches_checksum(start.first(kHeaderChecksumAt), start.subspan(kHeaderChecksumAt))) {
-    return copy_again(kHeaderChecksumAt, "the header does not match its checksum");
+  const Start head = start_of(start);
+  if (auto flaw = judge_hash_version(head.hash_version)) return flaw;
+  const std::size_t end = header_bytes_of(start) - kChecksumBytes;
+  if (!matches_checksum(start.first(end), start.subspan(end, kChecksumBytes))) {
+    return copy_again(end, "the header does not match its checksum");
   }
 
+  header.version = head.version;
+  const Places& p = places_of(header);
   // A width that does not fit an int is as wrong as 0.
-  const auto bits = get<std::uint32_t>(start, kBitsAt);
-  header.bits =
-      bits <= static_cast<std::uint32_t>(Maplet16And16::kNumber) ? static_cast<int>(bits) : 0;
+  header.bits = head.bits <= static_cast<std::uint32_t>(Maplet16And16::kNumber)
+                    ? static_cast<int>(head.bits)
+                    : 0;
   if (const Kind found = kind_of(header.bits); found != kind) {
     const std::string name = kNames[static_cast<std::size_t>(found)];
-    return Flaw{kBitsAt, "this is " + name + " and not " + kNames[static_cast<std::size_t>(kind)] +
-                             ": load it as " + name};
+    return Flaw{p.bits, "this is " + name + " and not " + kNames[static_cast<std::size_t>(kind)] +
+                            ": load it as " + name};
   }
   header.geometry.placement =
-      version == kGuestLanesHashVersion ? Placement::guest_lanes : Placement::anywhere;
+      head.hash_version == kGuestLanesHashVersion ? Placement::guest_lanes : Placement::anywhere;
   (void)get_fields(start, kFields, header);
-  if (kind == Kind::expiring) (void)get_fields(start, kExpiringFields, header);
+  if (kind == Kind::expiring) (void)get_fields(start, kTimes, header);
   if (auto flaw = check_fields(header, kind)) {
     return not_ours(flaw->offset, std::move(flaw->cause));
   }
   std::array<std::array<std::size_t, 2>, 3> unused = {
-      {{kKeyKindsAt, kSeedAt}, {kFieldsEnd, kHeaderChecksumAt}, {0, 0}}};
+      {{p.key_kinds, p.seed}, {p.fields_end, end}, {0, 0}}};
   if (kind == Kind::filter) unused[0] = {};
   if (kind == Kind::expiring) {
-    unused[1] = {kExpiringFieldsEnd, kTickAt};
-    unused[2] = {kTickAt + sizeof(header.tick), kHeaderChecksumAt};
+    const std::size_t times_end = p.swept() + sizeof(header.swept), tick = tick_at(header);
+    unused[1] = {times_end, std::max(times_end, tick)};
+    unused[2] = {std::max(times_end, tick + sizeof(header.tick)), end};
   }
   for (const auto& [from, to] : unused) {
     if (!is_zero(start.subspan(from, to - from))) {
@@ -297,10 +346,10 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
     }
   }
   if ((header.key_kinds & ~kKnownKeyKinds) != 0) {
-    return Flaw{kKeyKindsAt,
+    return Flaw{p.key_kinds,
                 "it names kinds of keys that this library does not know; use a newer nestline"};
   }
-  return judge_length(header, get<std::uint64_t>(start, kFileBytesAt), file_bytes);
+  return judge_length(header, start, file_bytes);
 }
 
 bool matches_checksum(std::span<const std::byte> bytes,
@@ -309,7 +358,7 @@ bool matches_checksum(std::span<const std::byte> bytes,
 }
 
 Flaw damaged_section(const FileHeader& header, std::uint64_t i) {
-  const std::uint64_t first = FileHeader::section_offset(i);
+  const std::uint64_t first = header.section_offset(i);
   return copy_again(first, "the blocks from here to byte " +
                                to_string(first + header.section_bytes(i) - 1) + ", section " +
                                to_string(i + 1) + " of " + to_string(header.sections()) +
@@ -350,7 +399,7 @@ std::optional<Flaw> ContentCheck::next_marks(std::uint64_t index, const Block& b
       std::min<std::uint64_t>(header_.geometry.blocks() - first, kBlockBytes);
   const auto rest = std::as_bytes(std::span(block.bytes)).subspan(static_cast<std::size_t>(used));
   if (is_zero(rest)) return std::nullopt;
-  return not_ours(kHeaderBytes + index * kBlockBytes + used,
+  return not_ours(header_.header_bytes() + index * kBlockBytes + used,
                   "bytes after the next marks are not 0");
 }
 
@@ -480,14 +529,14 @@ std::optional<Flaw> ContentCheck::block(std::uint64_t index, const Block& block)
     });
   }
   if (!flaw) return std::nullopt;
-  return not_ours(kHeaderBytes + index * kBlockBytes + flaw->byte,
+  return not_ours(header_.header_bytes() + index * kBlockBytes + flaw->byte,
                   "in block " + to_string(index) + " " + flaw->what);
 }
 
 std::optional<Flaw> ContentCheck::keys() const {
   if (counted_ == header_.keys) return std::nullopt;
-  return not_ours(kKeysAt, "it says it holds " + to_string(header_.keys) +
-                               " keys, but its blocks hold " + to_string(counted_));
+  return not_ours(places_of(header_).keys, "it says it holds " + to_string(header_.keys) +
+                                               " keys, but its blocks hold " + to_string(counted_));
 }
 
 }}  // namespace nestline

@@ -1,9 +1,13 @@
 // The file format as pure functions on bytes. docs/FORMAT.md documents every byte.
 //
-//       0   header, 4096 bytes: magic, fields, zeros, and the checksum of all that
-//    4096   blocks
-//           one checksum for each section of the blocks: 1 MiB, the last one may be shorter
-//           the checksum of those checksums
+//    0   header: magic, fields, and the checksum of all that
+//        blocks
+//        one checksum for each section of the blocks: 1 MiB, the last one may be shorter
+//        the checksum of those checksums
+//
+// Version 1 has a header of a page, for files; version 2 has the same in as few bytes as keep
+// blocks aligned: what lies at a multiple of 64 bytes is used in place in both. All else is the
+// same.
 //
 // Reading treats its bytes as hostile. The header is checked first, alone and against the length of
 // the file, so that allocations for the rest are no larger. This code opens no file (sources.h).
@@ -23,27 +27,35 @@
 
 namespace nestline { inline namespace v0_3 {
 
-inline constexpr std::uint32_t kFormatVersion = 1;
-inline constexpr std::size_t kHeaderBytes = 4096;
+inline constexpr std::uint32_t kPageVersion = 1;
+inline constexpr std::uint32_t kSmallVersion = 2;
+inline constexpr std::size_t kPageHeaderBytes = 4096;
+inline constexpr std::size_t kLeastHeaderBytes = 64;  // of version 2, without times
 inline constexpr std::size_t kSectionBytes = std::size_t{1} << 20;
 inline constexpr std::size_t kChecksumBytes = 8;
 
 // What the header states about the filter and the rest of the file.
 struct FileHeader : Shape {
   std::uint64_t keys = 0;
+  std::uint32_t version = kPageVersion;
 
+  // In version 2 what stands before the blocks in memory stands there too.
+  [[nodiscard]] std::size_t header_bytes() const {
+    if (version == kPageVersion) return kPageHeaderBytes;
+    return kLeastHeaderBytes + static_cast<std::size_t>(head_blocks() * kBlockBytes);
+  }
   [[nodiscard]] std::uint64_t sections() const {
     return (stored_bytes() + kSectionBytes - 1) / kSectionBytes;
   }
   // Where section i begins, from the beginning of the file, and how long it is.
-  [[nodiscard]] static std::uint64_t section_offset(std::uint64_t i) {
-    return kHeaderBytes + i * kSectionBytes;
+  [[nodiscard]] std::uint64_t section_offset(std::uint64_t i) const {
+    return header_bytes() + i * kSectionBytes;
   }
   [[nodiscard]] std::size_t section_bytes(std::uint64_t i) const {
     return static_cast<std::size_t>(
         std::min<std::uint64_t>(kSectionBytes, stored_bytes() - i * kSectionBytes));
   }
-  [[nodiscard]] std::uint64_t checksums_offset() const { return kHeaderBytes + stored_bytes(); }
+  [[nodiscard]] std::uint64_t checksums_offset() const { return header_bytes() + stored_bytes(); }
   // Of all sections' checksums and their own checksum.
   [[nodiscard]] std::uint64_t checksums_bytes() const { return (sections() + 1) * kChecksumBytes; }
   [[nodiscard]] std::uint64_t file_bytes() const { return checksums_offset() + checksums_bytes(); }
@@ -58,10 +70,14 @@ struct Flaw {
 // Whether width, growth, blocks, keys, capacities, and times if it expires, are in their ranges.
 std::optional<Flaw> check_fields(const FileHeader& header, Kind kind = Kind::filter);
 
-using HeaderBytes = std::array<std::byte, kHeaderBytes>;
-HeaderBytes encode_header(const FileHeader& header);
+using HeaderBytes = std::array<std::byte, kPageHeaderBytes>;
+// The header's bytes, in `room`.
+std::span<const std::byte> encode_header(const FileHeader& header, HeaderBytes& room);
+// How long the header is that begins with these kLeastHeaderBytes.
+std::size_t header_bytes_of(std::span<const std::byte> start);
 // Reads and checks the header of a file that is `file_bytes` long; `start` is its first 4096 bytes,
-// or all of it if it has fewer. Use `header` only when there is no flaw: then header.file_bytes()
+// or all of it if it has fewer; for a stream only header_bytes_of(). Use `header` only when there
+// is no flaw: then header.file_bytes()
 // == file_bytes, unless the length is unknown, as for a stream.
 std::optional<Flaw> decode_header(std::span<const std::byte> start,
                                   std::optional<std::uint64_t> file_bytes, FileHeader& header,

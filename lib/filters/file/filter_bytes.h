@@ -26,9 +26,9 @@ inline void require(const std::string& name, const std::optional<Flaw>& flaw) {
 
 // Passes the bytes of a filter's file to the sink, piece by piece.
 void write_filter(const FileHeader& header, const Blocks& blocks, const ByteSink& sink);
-inline void write_filter(const Blocks& blocks, const ByteSink& sink) {
-  write_filter({blocks.shape(), blocks.size}, blocks, sink);
-}
+// Gives them to what a caller gives, with the header that this asks for. `shape` has the filter's
+// time, if it has one.
+void write_filter(const Output& to, const Shape& shape, const Blocks& blocks);
 
 // The header of a source whose length is known. Throws FormatError.
 template <class Source>
@@ -82,7 +82,7 @@ Stored read_filter(const Source& source, std::pmr::memory_resource* memory,
   check_content(source.name(), header, checksums, [&](std::uint64_t i) {
     const auto section = storage.bytes().subspan(head + static_cast<std::size_t>(i) * kSectionBytes,
                                                  header.section_bytes(i));
-    source.read(FileHeader::section_offset(i), section);
+    source.read(header.section_offset(i), section);
     return section;
   });
   return make_stored(header, std::move(storage), head);
@@ -94,8 +94,6 @@ Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory,
                    const KindOfFilter& kind = kFilters);
 // The same from what a caller gives.
 Stored read_filter(const Input& from, std::pmr::memory_resource* memory, const KindOfFilter& kind);
-// Gives what produce(sink) passes to the sink to what a caller gives.
-void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce);
 
 }}  // namespace nestline
 

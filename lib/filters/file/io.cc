@@ -59,7 +59,8 @@ void StreamSource::read(std::span<std::byte> to, std::uint64_t wanted) {
 }
 
 void write_filter(const FileHeader& header, const Blocks& blocks, const ByteSink& sink) {
-  sink(encode_header(header));
+  HeaderBytes room;
+  sink(encode_header(header, room));
   const auto* const first = reinterpret_cast<const std::byte*>(blocks.view.blocks);
   std::vector<std::byte> checksums;
   checksums.reserve(static_cast<std::size_t>(header.checksums_bytes()));
@@ -88,7 +89,11 @@ Stored read_filter(StreamSource& source, std::pmr::memory_resource* memory,
                    const KindOfFilter& kind) {
   FileHeader header;
   HeaderBytes start;
-  const std::size_t count = source.read_some(start);
+  std::size_t count = source.read_some(std::span(start).first(kLeastHeaderBytes));
+  if (count == kLeastHeaderBytes) {
+    const std::size_t all = header_bytes_of(std::span(start).first(count));
+    count += source.read_some(std::span(start).first(all).subspan(count));
+  }
   require(source.name(), decode_header(std::span(start).first(count), std::nullopt, header, kind));
 
   const std::uint64_t head = header.head_blocks();
@@ -150,7 +155,10 @@ Stored read_filter(const Input& from, std::pmr::memory_resource* memory, const K
   return read_filter(source, memory, kind);
 }
 
-void write_to(const Output& to, const std::function<void(const ByteSink&)>& produce) {
+void write_filter(const Output& to, const Shape& shape, const Blocks& blocks) {
+  const FileHeader header{shape, blocks.size,
+                          to.head() == Head::page ? kPageVersion : kSmallVersion};
+  const auto produce = [&](const ByteSink& sink) { write_filter(header, blocks, sink); };
   if (const auto* path = std::get_if<std::filesystem::path>(&to.to())) {
     return replace_file(*path, produce);
   }
@@ -167,7 +175,8 @@ void write_to(const Output& to, const std::function<void(const ByteSink&)>& prod
 }
 
 void save(const Filter& filter, const Output& to) {
-  write_to(to, [&](const ByteSink& sink) { write_filter(FilterAccess::blocks(filter), sink); });
+  const Blocks& blocks = FilterAccess::blocks(filter);
+  write_filter(to, blocks.shape(), blocks);
 }
 
 Filter Filter::load(const Input& from, std::pmr::memory_resource* memory) {

@@ -39,7 +39,7 @@ Mapped::Mapped(std::span<const std::byte> bytes, const KindOfFilter& kind, Verif
 Mapped::Mapped(const FileHeader& header_, Storage storage, const std::filesystem::path& name,
                Verify verify)
     : header(header_),
-      blocks(header, std::move(storage), kHeaderBytes),
+      blocks(header, std::move(storage), header.header_bytes()),
       verdicts_(verify == Verify::lazily ? static_cast<std::size_t>(header.sections()) : 0),
       not_good_(verdicts_.size()) {
   blocks.size = header.keys;
@@ -58,7 +58,7 @@ bool Mapped::check(std::uint64_t section) const noexcept {
         .subspan(static_cast<std::size_t>(offset), size);
   };
   const bool good =
-      matches_checksum(at(FileHeader::section_offset(section), header.section_bytes(section)),
+      matches_checksum(at(header.section_offset(section), header.section_bytes(section)),
                        at(header.checksums_offset() + section * kChecksumBytes, kChecksumBytes));
   Verdict known = Verdict::unknown;
   const Verdict found = good ? Verdict::good : Verdict::damaged;
@@ -73,7 +73,7 @@ void Mapped::verify() const {
   const MemorySource all = source();
   const FileHeader now = read_header(all, *header.kind);
   check_content(all.name(), now, checksums_of(now, all.at(0, all.size())), [&](std::uint64_t i) {
-    return all.at(FileHeader::section_offset(i), now.section_bytes(i));
+    return all.at(now.section_offset(i), now.section_bytes(i));
   });
 }
 

@@ -352,7 +352,7 @@ void save(const Maplet& maplet, const Output& to) { save(maplet.snapshot(), to);
 void save(Maplet&& maplet, const Output& to) {
   const auto table = MapletAccess::release(std::move(maplet));
   std::for_each_n(table->blocks(), table->view.geometry.blocks(), BlockLocks::forget_version);
-  write_to(to, [&](const ByteSink& sink) { write_filter(*table, sink); });
+  write_filter(to, table->shape(), *table);
 }
 
 Maplet Maplet::load(const Input& from, std::pmr::memory_resource* memory) {

@@ -46,7 +46,7 @@ struct MappedMaplet::State : Mapped {
 
   // Nobody locks a mapped block, so the bytes were wrong when they were written.
   [[noreturn]] void refuse_lock() const {
-    throw FormatError(blocks.path.string(), kHeaderBytes,
+    throw FormatError(blocks.path.string(), header.header_bytes(),
                       "a block's lock is not 0; the file was not written by nestline, build it "
                       "again");
   }

@@ -13,8 +13,8 @@ import (
 // What docs/FORMAT.md of nestline says about the bytes of a file.
 
 const (
-	headerBytes, blockBytes, sectionBytes = 4096, 64, 1 << 20
-	filter, expiring, maplet              = "a filter", "an expiring filter", "a maplet"
+	pageBytes, blockBytes, sectionBytes = 4096, 64, 1 << 20
+	filter, expiring, maplet            = "a filter", "an expiring filter", "a maplet"
 )
 
 // piece is where the slots of a block have some of their bits: slot 0 at bit `first` of the block, each next one `step`
@@ -99,6 +99,30 @@ func firstWrong(all ...limits) error {
 	return nil
 }
 
+// smallPlaces are of the fields of a header of version 1, with its length: where it has them, where version 2 has them, and
+// in how many bytes.
+var smallPlaces = [][3]uint64{{0, 0, 16}, {16, 16, 1}, {20, 18, 2}, {24, 32, 6}, {32, 17, 1}, {36, 20, 4}, {40, 24, 8},
+	{48, 38, 6}, {56, 44, 6}, {64, 50, 6}, {80, 56, 4}, {84, 60, 4}, {88, 72, 8}, {96, 80, 8}, {104, 88, 32}, {4032, 64, 8}}
+
+// asPage returns the first bytes of a file of this size as those of version 1, and how many the header has.
+func asPage(start []byte, size uint64) ([]byte, uint64) {
+	h := append(make([]byte, 0, pageBytes), start[:min(size, pageBytes)]...)[:pageBytes]
+	if u32(h, 12) != 2 {
+		return h, pageBytes
+	}
+	small := append([]byte{}, h[:128]...)
+	headerBytes := uint64(64)
+	if u32(small, 16)>>21 == 1 { // an expiring filter
+		headerBytes = 128
+	}
+	copy(small[headerBytes-8:], make([]byte, 64)) // without the checksum and what follows
+	h = make([]byte, pageBytes)
+	for _, p := range smallPlaces {
+		copy(h[p[0]:], small[p[1]:p[1]+p[2]])
+	}
+	return h, headerBytes
+}
+
 func notZero(b []byte) uint64 { return uint64(len(b) - bytes.Count(b, []byte{0})) }
 
 func open[T Filter | ExpiringFilter | Maplet](path, kind string) (*T, error) {
@@ -128,7 +152,7 @@ func read(path, kind string) ([]byte, error) {
 		return io.ReadAll(f)
 	}
 	size := uint64(info.Size())
-	file := make([]byte, min(size, headerBytes))
+	file := make([]byte, min(size, pageBytes))
 	if _, err = io.ReadFull(f, file); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -138,8 +162,9 @@ func read(path, kind string) ([]byte, error) {
 	if size > math.MaxInt {
 		return nil, fmt.Errorf("%s: a file of %d bytes is too large for this processor", path, size)
 	}
+	start := len(file)
 	file = append(make([]byte, 0, size), file...)[:size]
-	if _, err = io.ReadFull(f, file[headerBytes:]); err != nil {
+	if _, err = io.ReadFull(f, file[start:]); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return file, nil
@@ -148,27 +173,39 @@ func read(path, kind string) ([]byte, error) {
 // header is what a file says of itself: its table, still without blocks, and where its parts are.
 type header struct {
 	table
-	guests, marks, sums, end, life, swept uint64
+	begin, guests, marks, sums, end, life, swept uint64
 }
 
 // parseHeader checks the first bytes of a file of this size, in the order of section 6 of FORMAT.md.
 func parseHeader(start []byte, size uint64, kind string) (*header, error) {
-	h := append(make([]byte, 0, headerBytes), start[:min(size, headerBytes)]...)[:headerBytes]
-	sum, version := xxh3(h[:4088], 0), u32(h, 16)
+	h, begin := asPage(start, size)
+	format, version, sum, is := u32(h, 12), u32(h, 16), uint64(0), uint64(0)
+	if size >= begin {
+		sum, is = xxh3(start[:begin-8], 0), u64(start, int(begin-8))
+	}
+	// Where a number is that version 1 has there.
+	at := func(page uint64) uint64 {
+		for _, p := range smallPlaces {
+			if p[0] == page && format == 2 {
+				return p[1]
+			}
+		}
+		return page
+	}
 	if !bytes.HasPrefix(start, []byte("\x8eNST\r\n\x1a\n")) {
 		return nil, &FormatError{0, "this is no nestline file: it begins with other bytes"}
 	}
 	if err := firstWrong(limits{"the byte order", 8, u32(h, 8), 0x01020304, 0x01020304},
-		limits{"the format version", 12, u32(h, 12), 1, 1},
-		limits{"the length of the file", size, size, headerBytes, math.MaxInt64},
+		limits{"the format version", 12, format, 1, 2},
+		limits{"the length of the file", size, size, begin, math.MaxInt64},
 		limits{"the hash version", 16, version, 2, 3},
-		limits{"the checksum of the header", 4088, u64(h, 4088), sum, sum}); err != nil {
+		limits{"the checksum of the header", begin - 8, is, sum, sum}); err != nil {
 		return nil, err
 	}
 	t := table{layout: layouts[u32(h, 20)], bases: u64(h, 24), growth: u32(h, 32), seed: u64(h, 40), keys: u64(h, 48),
 		tick: u64(h, 4032)}
 	if t.kind != kind {
-		return nil, &FormatError{20, fmt.Sprintf("the width is %d, which is none of %s", u32(h, 20), kind)}
+		return nil, &FormatError{at(20), fmt.Sprintf("the width is %d, which is none of %s", u32(h, 20), kind)}
 	}
 	guests, blocks, capacity, maxCapacity := version-2, t.bases<<t.growth, u64(h, 56), u64(h, 64)
 	t.printShift, t.offsetShift = 64-t.bits, 48-t.bits
@@ -198,25 +235,29 @@ func parseHeader(start []byte, size uint64, kind string) (*header, error) {
 		leastCapacity = slots / 2
 	}
 	most := min(slots<<(doublings-t.growth), 1<<40*t.segments*t.perSegment)
-	sums := headerBytes + blockBytes*(blocks+marks)
+	sums := begin + blockBytes*(blocks+marks)
 	end := sums + (blockBytes*(blocks+marks)+sectionBytes-1)/sectionBytes*8
+	stated := u64(h, 72)
+	if format == 2 {
+		stated = end + 8
+	}
 	if err := firstWrong(limits{"the hash version of " + kind, 16, version, 2, 3 - min(1, t.valueBits)},
-		limits{"the growth", 32, t.growth, 0, doublings},
-		limits{"the number of base blocks", 24, t.bases, 1 + 63*guests, 1 << 40 >> t.growth},
-		limits{"the number of keys", 48, t.keys, 0, slots},
-		limits{"the capacity", 56, capacity, leastCapacity, slots},
-		limits{"the maximal capacity", 64, maxCapacity, 0, most},
-		limits{"the life", 80, u32(h, 80), life[0], life[1]},
-		limits{"the number of waiting inserts", 84, u32(h, 84), 0, 63},
-		limits{"the number of ticks since the last exchange of marks", 88, t.tick - u64(h, 88), 0, 15},
-		limits{"the number of swept blocks", 96, u64(h, 96), 0, blocks},
-		limits{"a reserved number", 36, u32(h, 36) & reserved, 0, 0},
-		limits{"the number of reserved bytes from here on that are not 0", unusedAt, unused, 0, 0},
-		limits{"the length in the header", 72, u64(h, 72), end + 8, end + 8},
+		limits{"the growth", at(32), t.growth, 0, doublings},
+		limits{"the number of base blocks", at(24), t.bases, 1 + 63*guests, 1 << 40 >> t.growth},
+		limits{"the number of keys", at(48), t.keys, 0, slots},
+		limits{"the capacity", at(56), capacity, leastCapacity, slots},
+		limits{"the maximal capacity", at(64), maxCapacity, 0, most},
+		limits{"the life", at(80), u32(h, 80), life[0], life[1]},
+		limits{"the number of waiting inserts", at(84), u32(h, 84), 0, 63},
+		limits{"the number of ticks since the last exchange of marks", at(88), t.tick - u64(h, 88), 0, 15},
+		limits{"the number of swept blocks", at(96), u64(h, 96), 0, blocks},
+		limits{"a reserved number", at(36), u32(h, 36) & reserved, 0, 0},
+		limits{"the number of reserved bytes from here on that are not 0", at(unusedAt), unused, 0, 0},
+		limits{"the length in the header", 72, stated, end + 8, end + 8},
 		limits{"the length of the file", min(size, end+8), size, end + 8, end + 8}); err != nil {
 		return nil, err
 	}
-	return &header{t, guests, marks, sums, end, u32(h, 80), u64(h, 96)}, nil
+	return &header{t, begin, guests, marks, sums, end, u32(h, 80), u64(h, 96)}, nil
 }
 
 // parse checks the header, and then all the rest in the order of that section.
@@ -228,18 +269,18 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 	t, sums, end, blocks := &h.table, h.sums, h.end, h.bases<<h.growth
 	sum := xxh3(file[sums:end], 0)
 	err = firstWrong(limits{"the checksum of the checksums", end, u64(file, int(end)), sum, sum})
-	for at := uint64(headerBytes); err == nil && at < sums; at += sectionBytes {
+	for at := h.begin; err == nil && at < sums; at += sectionBytes {
 		sum = xxh3(file[at:min(at+sectionBytes, sums)], 0)
 		is := u64(file, int(sums+at/sectionBytes*8))
 		err = firstWrong(limits{"the checksum of the blocks from here on", at, is, sum, sum})
 	}
-	t.blocks = unsafe.Slice((*[blockBytes]byte)(file[headerBytes:]), blocks)
-	behind := min(headerBytes+blockBytes*blocks+blocks*min(h.marks, 1), sums) // next marks, which fill no block
+	t.blocks = unsafe.Slice((*[blockBytes]byte)(file[h.begin:]), blocks)
+	behind := min(h.begin+blockBytes*blocks+blocks*min(h.marks, 1), sums) // next marks, which fill no block
 	if err == nil {
 		err = firstWrong(limits{"the number of bytes behind the next marks that are not 0", behind, notZero(file[behind:sums]), 0, 0})
 	}
 	if err == nil {
-		err = t.checkBlocks(h.guests, h.life, h.swept)
+		err = t.checkBlocks(h.begin, h.guests, h.life, h.swept)
 	}
 	if err != nil {
 		return nil, err
@@ -247,7 +288,7 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 	return &T{*t}, nil
 }
 
-func (t *table) checkBlocks(guests, life, swept uint64) error {
+func (t *table) checkBlocks(begin, guests, life, swept uint64) error {
 	anyPrint := t.growth == 0 && t.kind != expiring
 	keys, mostLeft := uint64(0), 15-14*t.leastLeft+life // that a slot of an expiring filter has, or 15
 	for at := range t.blocks {
@@ -265,8 +306,12 @@ func (t *table) checkBlocks(guests, life, swept uint64) error {
 			}
 		}
 		if wrong {
-			return &FormatError{headerBytes + blockBytes*i, "this block has a slot, lock or version that cannot be"}
+			return &FormatError{begin + blockBytes*i, "this block has a slot, lock or version that cannot be"}
 		}
 	}
-	return firstWrong(limits{"the number of keys", 48, t.keys, keys, keys})
+	keysAt := uint64(48)
+	if begin < pageBytes {
+		keysAt = 38
+	}
+	return firstWrong(limits{"the number of keys", keysAt, t.keys, keys, keys})
 }

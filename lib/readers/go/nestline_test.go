@@ -81,7 +81,7 @@ func sorted(values []uint64) []uint64 {
 }
 
 func TestGoldenFiles(t *testing.T) {
-	filesOf(t, golden, 12, func(name string, file []byte) {
+	filesOf(t, golden, 16, func(name string, file []byte) {
 		f := must(parsed(name, file))
 		lines := strings.Split(string(must(os.ReadFile(golden+name+".answers"))), "\n")
 		for kind := range f.hashes(0) {
@@ -172,7 +172,7 @@ func TestXXH3(t *testing.T) {
 }
 
 func TestEachFormOfAKeyIsItsHash(t *testing.T) {
-	filesOf(t, golden, 12, func(name string, file []byte) {
+	filesOf(t, golden, 16, func(name string, file []byte) {
 		f := must(parsed(name, file))
 		for _, n := range []int{0, 1, 63, 64, 65, 1000} {
 			var hashes []Hash
@@ -258,7 +258,7 @@ func TestEachErrorSaysWhatAndWhere(t *testing.T) {
 }
 
 func TestEachDamagedByteAndEachLengthIsRefused(t *testing.T) {
-	filesOf(t, golden, 12, func(name string, file []byte) {
+	filesOf(t, golden, 16, func(name string, file []byte) {
 		for at := range file {
 			file[at] ^= 1 << (at % 8)
 			if _, err := parsed(name, file); err == nil {
@@ -277,17 +277,37 @@ func TestEachDamagedByteAndEachLengthIsRefused(t *testing.T) {
 	})
 }
 
+func beginOf(file []byte) int {
+	_, begin := asPage(file, uint64(len(file)))
+	return int(begin)
+}
+
+// pageAt is where version 1 of the format has what a file has at a place.
+func pageAt(file []byte, at int) int {
+	if begin := beginOf(file); begin < pageBytes && at < begin-8 {
+		for _, p := range smallPlaces {
+			if place := uint64(at); place >= p[1] && place < p[1]+p[2] {
+				return int(place - p[1] + p[0])
+			}
+		}
+	} else {
+		return pageBytes + at - begin
+	}
+	return at
+}
+
 // seal makes the checksums right, of as many blocks as the length of the file allows.
 func seal(file []byte) {
 	put := func(at, from, to int) { binary.LittleEndian.PutUint64(file[at:], xxh3(file[from:to], 0)) }
-	if len(file) < headerBytes+blockBytes+16 {
+	begin := beginOf(file)
+	if len(file) < begin+blockBytes+16 {
 		return
 	}
-	put(4088, 0, 4088)
-	rest := len(file) - headerBytes - 8
-	sums := headerBytes + rest - (rest+sectionBytes+7)/(sectionBytes+8)*8
+	put(begin-8, 0, begin-8)
+	rest := len(file) - begin - 8
+	sums := begin + rest - (rest+sectionBytes+7)/(sectionBytes+8)*8
 	at := sums
-	for from := headerBytes; from < sums; from += sectionBytes {
+	for from := begin; from < sums; from += sectionBytes {
 		put(at, from, int(min(uint64(from+sectionBytes), uint64(sums))))
 		at += 8
 	}
@@ -307,9 +327,9 @@ func askAll(t testing.TB, f *table) {
 
 func TestEachDamagedByteBelowRightChecksums(t *testing.T) {
 	opened := 0
-	filesOf(t, golden, 12, func(name string, file []byte) {
+	filesOf(t, golden, 16, func(name string, file []byte) {
 		for at := 0; at < len(file)-16; at++ {
-			if at > 104 && at < 4032-96 {
+			if at > 104 && at < beginOf(file)-64-96 {
 				at += 96 // reserved
 			}
 			for _, flip := range []byte{1, 1 << (at % 8), 0x80, 0xff} {
@@ -319,6 +339,7 @@ func TestEachDamagedByteBelowRightChecksums(t *testing.T) {
 				if f, err := parsed(name, bad); err == nil {
 					askAll(t, f)
 					opened++
+					at := pageAt(file, at)
 					namesKinds := at >= 36 && at < 40 && name[0] != 'e' && name[0] != 'm'
 					if mayDiffer := namesKinds || at >= 40 && at < 104 || at >= 4032 && at < 4040; at < 4088 && !mayDiffer {
 						t.Errorf("%s: byte %d", name, at)
@@ -336,13 +357,14 @@ func TestEachDamagedByteBelowRightChecksums(t *testing.T) {
 
 func TestRandomDamageBelowRightChecksums(t *testing.T) {
 	random := rand.New(rand.NewSource(1))
-	filesOf(t, golden, 12, func(name string, file []byte) {
+	filesOf(t, golden, 16, func(name string, file []byte) {
 		for round := 0; round < 300; round++ {
 			bad := append([]byte{}, file...)
+			begin := beginOf(file)
 			for flips := 1 + random.Intn(4); flips > 0; flips-- {
 				at := random.Intn(104)
 				if random.Intn(2) == 0 {
-					at = headerBytes - 64 + random.Intn(len(bad)-headerBytes+64)
+					at = begin - 64 + random.Intn(len(bad)-begin+64)
 				}
 				bad[at] = byte(random.Int())
 			}
@@ -357,9 +379,12 @@ func TestRandomDamageBelowRightChecksums(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	filesOf(f, golden, 12, func(name string, file []byte) { f.Add(file[:104], file[4032:]) })
+	filesOf(f, golden, 16, func(name string, file []byte) { f.Add(file[:104], file[min(4032, uint64(beginOf(file)+40)):]) })
 	f.Fuzz(func(t *testing.T, head, tail []byte) {
 		file := make([]byte, 4032, 4032+len(tail))
+		if len(head) > 12 && head[12] == 2 {
+			file = file[:len(head)]
+		}
 		copy(file, head)
 		file = append(file, tail...)
 		for _, kind := range []string{"w", "e", "m"} {
@@ -415,7 +440,7 @@ func TestManyGoroutines(t *testing.T) {
 }
 
 func TestQuestionsAllocateNothing(t *testing.T) {
-	filesOf(t, golden, 12, func(name string, file []byte) {
+	filesOf(t, golden, 16, func(name string, file []byte) {
 		f, values, found := must(parsed(name, file)), make([]uint64, 0, 16), make([]bool, 0, 100)
 		long, hashes := strings.Repeat("long", 20), []Hash{1, 2}
 		if n := testing.AllocsPerRun(100, func() {

@@ -411,8 +411,8 @@ static void test_small_view(void) {
   nestline_maplet_free(view);
   aligned[5000] ^= 1;
   WORKS((view = nestline_maplet_view(aligned, size, NESTLINE_VERIFY_LAZILY, error)) != NULL);
-  FAILS(nestline_maplet_find_set_u64(view, numbers[1], 0, error) == UINT64_MAX, "4096");
-  FAILS(!nestline_maplet_find_sets(view, integers(kKeys), sets, 0, error), "4096");
+  FAILS(nestline_maplet_find_set_u64(view, numbers[1], 0, error) == UINT64_MAX, "at byte 64:");
+  FAILS(!nestline_maplet_find_sets(view, integers(kKeys), sets, 0, error), "at byte 64:");
   nestline_maplet_free(view);
   nestline_maplet_free(maplet);
   nestline_free_bytes(saved);
@@ -478,7 +478,8 @@ static void test_whole(const char* folder) {
   FAILS(nestline_maplet_view(aligned + 8, saved_size, NESTLINE_VERIFY_LAZILY, error) == NULL, "64");
   FAILS(nestline_maplet_view(NULL, 5, NESTLINE_VERIFY_LAZILY, error) == NULL, "bytes are NULL");
   aligned[5000] ^= 1;
-  FAILS(nestline_maplet_view(aligned, saved_size, NESTLINE_VERIFY_ALL, error) == NULL, "4096");
+  FAILS(nestline_maplet_view(aligned, saved_size, NESTLINE_VERIFY_ALL, error) == NULL,
+        "at byte 64:");
   nestline_free_bytes(saved);
   FAILS(nestline_load(path, error) == NULL, "c_maplet_test.nest");  // it is not a filter
   remove(path);

@@ -66,58 +66,60 @@ static inline char* aligned_copy(const void* bytes, size_t size) {
 // The functions on files and bytes, which every kind of filter has: SAVE is how the names of those
 // begin that write, LOAD of those that read. `whole(filter)` states whether it is the same filter.
 // Leaves the file at `path`.
-#define TEST_FILES(SAVE, LOAD, Handle, filter, whole, path, folder)                         \
-  do {                                                                                      \
-    static tape_t tape;                                                                     \
-    Handle* again = NULL;                                                                   \
-    unsigned char* bytes = NULL;                                                            \
-    size_t size = 0;                                                                        \
-    WORKS((bytes = SAVE##_to_bytes(filter, &size, error)) != NULL);                         \
-    WORKS((again = LOAD##_from_bytes(bytes, size, error)) != NULL);                         \
-    CHECK(whole(again));                                                                    \
-    SAVE##_free(again);                                                                     \
-    bytes[0] ^= 1;                                                                          \
-    FAILS(LOAD##_from_bytes(bytes, size, error) == NULL, "bytes");                          \
-    bytes[0] ^= 1;                                                                          \
-    bytes[size - 1] ^= 1;                                                                   \
-    FAILS(LOAD##_from_bytes(bytes, size, error) == NULL, "bytes");                          \
-    bytes[size - 1] ^= 1;                                                                   \
-    FAILS(LOAD##_from_bytes(bytes, size - 1, error) == NULL, "bytes");                      \
-    FAILS(LOAD##_from_bytes(bytes, 0, error) == NULL, "bytes");                             \
-    FAILS(LOAD##_from_bytes(NULL, 5, error) == NULL, "the bytes are NULL");                 \
-    FAILS(LOAD##_from_bytes(bytes, SIZE_MAX, error) == NULL, "more than memory can hold");  \
-    FAILS(SAVE##_to_bytes(filter, NULL, error) == NULL, "pointer to the size is NULL");     \
-    FAILS(SAVE##_to_bytes(NULL, &size, error) == NULL, " is NULL");                         \
-                                                                                            \
-    WORKS(SAVE##_save_to(filter, write_tape, &tape, error));                                \
-    CHECK(tape.size == size && memcmp(tape.bytes, bytes, size) == 0);                       \
-    nestline_free_bytes(bytes);                                                             \
-    nestline_free_bytes(NULL);                                                              \
-    tape.most = 1000;                                                                       \
-    WORKS((again = LOAD##_load_from(read_tape, &tape, error)) != NULL);                     \
-    CHECK(whole(again) && tape.done == tape.size);                                          \
-    SAVE##_free(again);                                                                     \
-    FAILS(LOAD##_load_from(read_tape, &tape, error) == NULL, "stream: at byte 0");          \
-    tape.size = sizeof tape.bytes - 1;                                                      \
-    FAILS(!SAVE##_save_to(filter, write_tape, &tape, error),                                \
-          "the function that writes has failed");                                           \
-    FAILS(!SAVE##_save_to(filter, NULL, &tape, error), "the function that writes is NULL"); \
-    FAILS(!SAVE##_save_to(NULL, write_tape, &tape, error), " is NULL");                     \
-    FAILS(LOAD##_load_from(NULL, &tape, error) == NULL, "the function that reads is NULL"); \
-    FAILS(LOAD##_load_from(read_nothing, NULL, error) == NULL,                              \
-          "the function that reads has failed");                                            \
-    FAILS(LOAD##_load_from(read_too_much, NULL, error) == NULL, "asked for");               \
-                                                                                            \
-    remove(path);                                                                           \
-    FAILS(LOAD##_load(path, error) == NULL, ".nest: " MISSING);                             \
-    FAILS(LOAD##_load(NULL, error) == NULL, "the path is NULL");                            \
-    FAILS(!SAVE##_save(filter, folder, error), "Is a directory");                           \
-    FAILS(!SAVE##_save(filter, NULL, error), "the path is NULL");                           \
-    FAILS(!SAVE##_save(NULL, path, error), " is NULL");                                     \
-    WORKS(SAVE##_save(filter, path, error));                                                \
-    WORKS((again = LOAD##_load(path, error)) != NULL);                                      \
-    CHECK(whole(again));                                                                    \
-    SAVE##_free(again);                                                                     \
+#define TEST_FILES(SAVE, LOAD, Handle, filter, whole, path, folder)                             \
+  do {                                                                                          \
+    static tape_t tape;                                                                         \
+    Handle* again = NULL;                                                                       \
+    unsigned char* bytes = NULL;                                                                \
+    size_t size = 0;                                                                            \
+    WORKS((bytes = SAVE##_to_bytes(filter, &size, error)) != NULL);                             \
+    WORKS((again = LOAD##_from_bytes(bytes, size, error)) != NULL);                             \
+    CHECK(whole(again));                                                                        \
+    SAVE##_free(again);                                                                         \
+    bytes[0] ^= 1;                                                                              \
+    FAILS(LOAD##_from_bytes(bytes, size, error) == NULL, "bytes");                              \
+    bytes[0] ^= 1;                                                                              \
+    bytes[size - 1] ^= 1;                                                                       \
+    FAILS(LOAD##_from_bytes(bytes, size, error) == NULL, "bytes");                              \
+    bytes[size - 1] ^= 1;                                                                       \
+    FAILS(LOAD##_from_bytes(bytes, size - 1, error) == NULL, "bytes");                          \
+    FAILS(LOAD##_from_bytes(bytes, 0, error) == NULL, "bytes");                                 \
+    FAILS(LOAD##_from_bytes(NULL, 5, error) == NULL, "the bytes are NULL");                     \
+    FAILS(LOAD##_from_bytes(bytes, SIZE_MAX, error) == NULL, "more than memory can hold");      \
+    FAILS(SAVE##_to_bytes(filter, NULL, error) == NULL, "pointer to the size is NULL");         \
+    FAILS(SAVE##_to_bytes(NULL, &size, error) == NULL, " is NULL");                             \
+                                                                                                \
+    WORKS(SAVE##_save_to(filter, write_tape, &tape, error));                                    \
+    /* The bytes differ by the header alone, which has 64 bytes or 128 in place of 4096. */     \
+    CHECK(tape.size == size + 4032 || tape.size == size + 3968);                                \
+    CHECK(memcmp(tape.bytes + 4096, bytes + (size + 4096 - tape.size), tape.size - 4096) == 0); \
+    nestline_free_bytes(bytes);                                                                 \
+    nestline_free_bytes(NULL);                                                                  \
+    tape.most = 1000;                                                                           \
+    WORKS((again = LOAD##_load_from(read_tape, &tape, error)) != NULL);                         \
+    CHECK(whole(again) && tape.done == tape.size);                                              \
+    SAVE##_free(again);                                                                         \
+    FAILS(LOAD##_load_from(read_tape, &tape, error) == NULL, "stream: at byte 0");              \
+    tape.size = sizeof tape.bytes - 1;                                                          \
+    FAILS(!SAVE##_save_to(filter, write_tape, &tape, error),                                    \
+          "the function that writes has failed");                                               \
+    FAILS(!SAVE##_save_to(filter, NULL, &tape, error), "the function that writes is NULL");     \
+    FAILS(!SAVE##_save_to(NULL, write_tape, &tape, error), " is NULL");                         \
+    FAILS(LOAD##_load_from(NULL, &tape, error) == NULL, "the function that reads is NULL");     \
+    FAILS(LOAD##_load_from(read_nothing, NULL, error) == NULL,                                  \
+          "the function that reads has failed");                                                \
+    FAILS(LOAD##_load_from(read_too_much, NULL, error) == NULL, "asked for");                   \
+                                                                                                \
+    remove(path);                                                                               \
+    FAILS(LOAD##_load(path, error) == NULL, ".nest: " MISSING);                                 \
+    FAILS(LOAD##_load(NULL, error) == NULL, "the path is NULL");                                \
+    FAILS(!SAVE##_save(filter, folder, error), "Is a directory");                               \
+    FAILS(!SAVE##_save(filter, NULL, error), "the path is NULL");                               \
+    FAILS(!SAVE##_save(NULL, path, error), " is NULL");                                         \
+    WORKS(SAVE##_save(filter, path, error));                                                    \
+    WORKS((again = LOAD##_load(path, error)) != NULL);                                          \
+    CHECK(whole(again));                                                                        \
+    SAVE##_free(again);                                                                         \
   } while (0)
 
 #endif  // NESTLINE_TESTS_FACES_C_TAPE_H_

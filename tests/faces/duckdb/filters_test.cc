@@ -63,7 +63,7 @@ TEST(DuckdbFilters, OtherKindsAreAnotherFilter) {
   Filters filters({8, 1 << 20});
   const Bytes none = filter_of(7);
   Bytes dates = none;
-  put32(dates, kKeyKindsAt, 16);
+  put32(dates, 20, 16);
   seal_header(dates);
   Bytes place = none;
   for (int round = 0; round < 3; ++round) {

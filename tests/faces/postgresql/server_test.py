@@ -136,7 +136,7 @@ class AroundTest(ServerCase):
         sound = [bytes(self.one(f"SELECT nestline_build(g, {rate})::bytea FROM generate_series(1, {count}) g"))
                  for rate, count in ((0.01, 1), (0.001, 300), (0.00005, 5000))]
         cases = [file.read_bytes() for file in sorted(CORPUS.rglob("*")) if file.is_file()]
-        cases += [b"", b"\0", bytes(88), bytes(4096), bytes(4176), b"\xff" * 5000]
+        cases += [b"", b"\0", bytes(88), bytes(64), bytes(144), bytes(4096), b"\xff" * 5000]
         while len(cases) < HOSTILE:
             data = bytearray(rng.choice(sound))
             for _ in range(rng.choice([1, 1, 2, 9])):

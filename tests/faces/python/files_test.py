@@ -55,7 +55,9 @@ def test_copies_are_alike_and_apart(kind, make, tmp_path, monkeypatch):
 @pytest.mark.parametrize("kind", IN_MEMORY)
 def test_files(kind, tmp_path):
     one, path = made(kind), tmp_path / "one.nest"
-    assert one.save(path) is None and path.read_bytes() == one.to_bytes()
+    data = one.to_bytes()
+        header = 128 if kind is nestline.ExpiringFilter else 64
+        assert one.save(path) is None and path.read_bytes()[4096:] == data[header:]
     for name in (str(path), os.fsencode(path), path):
         assert kind.load(name).to_bytes() == one.to_bytes()
     for type in (bytes, bytearray, memoryview):
@@ -324,17 +326,17 @@ def test_kinds_of_keys_stay(kind, tmp_path, monkeypatch):
     one = kind(2000)
     one.insert("a")
     file = one.to_bytes()
-    header = file[:36] + (1 << 4).to_bytes(4, "little") + file[40:4088]
-    dates = header + xxh3_64(header).to_bytes(8, "little") + file[4096:]
+    header = file[:20] + (1 << 4).to_bytes(4, "little") + file[24:56]
+    dates = header + xxh3_64(header).to_bytes(8, "little") + file[64:]
     loaded = kind.from_bytes(dates)
     assert loaded.may_contain("a") and not loaded.may_contain("b")
     assert loaded.insert("b") and loaded.erase("b")
     for copy_ in (loaded, loaded.copy(), through_a_file(loaded), copy.deepcopy(loaded)):
         assert copy_.to_bytes() == dates
     loaded.merge(kind.from_bytes(dates))
-    assert loaded.to_bytes()[36:40] == dates[36:40]
+    assert loaded.to_bytes()[20:24] == dates[20:24]
     loaded.merge(one)
-    assert loaded.to_bytes()[36:40] == bytes(4)
+    assert loaded.to_bytes()[20:24] == bytes(4)
     with pytest.raises(nestline.FormatError, match="kinds of keys"):
-        header = header[:36] + b"\0\x80\0\0" + header[40:]
-        kind.from_bytes(header + xxh3_64(header).to_bytes(8, "little") + dates[4096:])
+        header = header[:20] + b"\0\x80\0\0" + header[24:]
+        kind.from_bytes(header + xxh3_64(header).to_bytes(8, "little") + dates[64:])

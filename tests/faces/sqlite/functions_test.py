@@ -21,8 +21,8 @@ COMMAND = os.environ.get("NESTLINE", "")
 
 def naming(blob, kinds):
     """The same filter, which names these kinds of keys."""
-    header = blob[:36] + kinds.to_bytes(4, "little") + blob[40:4088]
-    return header + xxh3_64(header).to_bytes(8, "little") + blob[4096:]
+    header = blob[:20] + kinds.to_bytes(4, "little") + blob[24:56]
+    return header + xxh3_64(header).to_bytes(8, "little") + blob[64:]
 
 
 class BuildTest(ExtensionCase):
@@ -109,7 +109,7 @@ class BuildTest(ExtensionCase):
         for keys, kinds in (([1, 2.0, 0.5], "number"), (["a"], "text"), ([b"a"], "bytes"), ([None], ""),
                             ([7, "x", b"y"], "number, text, bytes"), ([], "")):
             self.assertEqual(self.kinds(self.build(keys)), kinds)
-        self.assertEqual(int.from_bytes(self.build([7, b"y"])[36:40], "little"), 5)
+        self.assertEqual(int.from_bytes(self.build([7, b"y"])[20:24], "little"), 5)
         merged = "SELECT nestline_merge(column1) FROM (VALUES (?), (?))"
         parts = [self.build(keys, 0.01, 100) for keys in ([7], ["x"], [None])]
         self.assertEqual(self.kinds(self.one(merged, (parts[0], parts[1]))), "number, text")
@@ -353,7 +353,7 @@ class InfoAndFileTest(ExtensionCase):
 
     def test_damage_in_a_file_is_an_error_when_it_is_met(self):
         blob = bytearray(self.build(range(5000)))
-        blob[4096 + 64 * 40 + 5] ^= 1
+        blob[64 + 64 * 40 + 5] ^= 1
         path = self.write("f.nest", blob)
         self.refused("do not match their checksum", "SELECT nestline_contains(nestline_file(?), 1)", (path,))
         self.refused("do not match their checksum", "SELECT nestline_merge(nestline_file(?))", (path,))

@@ -196,7 +196,7 @@ TEST_F(ExpiringFileTest, RefusesHeadersThatNoFilterWrites) {
   expect_refused([](Bytes& bytes) { put32(bytes, kGrowthAt, 1); }, "grown");
   expect_refused([](Bytes& bytes) { put32(bytes, kBitsAt, 41); }, "this is a filter and not");
   // The fields of expiring filters are reserved in others.
-  Bytes filter = to_bytes(Filter({.capacity = 100}));
+  Bytes filter = test::saved_bytes(Filter({.capacity = 100}));
   put32(filter, kLifeAt, 14);
   seal_header(filter);
   EXPECT_NE(cause_of([&] { (void)Filter::load(filter); }).find("reserved bytes"),

@@ -13,7 +13,14 @@ import sys
 from xxh3 import MASK, xxh3_64
 
 MAGIC = bytes.fromhex("8e4e53540d0a1a0a")
-HEADER = 4096
+PAGE = 4096
+# Of each field of the header: where version 1 of the format has it and version 2, in how many bytes each.
+FIELDS = {
+    "hash_version": (16, 16, 4, 1), "width": (20, 18, 4, 2), "bases": (24, 32, 8, 6),
+    "growth": (32, 17, 4, 1), "kinds": (36, 20, 4, 4), "seed": (40, 24, 8, 8), "keys": (48, 38, 8, 6),
+    "capacity": (56, 44, 8, 6), "max_capacity": (64, 50, 8, 6), "life": (80, 56, 4, 4),
+    "waiting": (84, 60, 4, 4), "exchanged": (88, 72, 8, 8), "swept": (96, 80, 8, 8), "tick": (4032, 64, 8, 8),
+}  # fmt: skip
 BLOCK = 64
 SECTION = 1 << 20
 MARK = 60
@@ -60,17 +67,23 @@ class Reader:
         expect(len(data) >= 16, "ends within the header")
         order, version = struct.unpack_from("<II", data, 8)
         expect(order == 0x01020304, "byte order")
-        expect(version == 1, "format version")
-        expect(len(data) >= HEADER, "ends within the header")
-        hash_version, self.width, self.bases, self.growth, kinds = struct.unpack_from(
-            "<IIQII", data, 16
-        )
-        self.seed, self.keys, self.capacity, self.max_capacity, length = struct.unpack_from(
-            "<5Q", data, 40
-        )
+        expect(version in (1, 2), "format version")
+        small = version == 2
+
+        def field(name):
+            at, bytes_ = FIELDS[name][small], FIELDS[name][2 + small]
+            return int.from_bytes(data[at : at + bytes_], "little")
+
+        self.width = field("width")
+        self.header = PAGE if not small else 128 if self.width >> 5 == 1 else 64
+        expect(len(data) >= self.header, "ends within the header")
+        hash_version, kinds = field("hash_version"), field("kinds")
+        for name in ("bases", "growth", "seed", "keys", "capacity", "max_capacity"):
+            setattr(self, name, field(name))
         expect(hash_version in (2, 3), "hash version")
         self.turns_over = hash_version == 3
-        expect(xxh3_64(data[:4088]) == self.number(4088), "checksum of the header")
+        sum_at = self.header - 8
+        expect(xxh3_64(data[:sum_at]) == self.number(sum_at), "checksum of the header")
         expect(self.width in SEGMENTS, "width")
         self.segments, self.segment_slots = SEGMENTS[self.width]
         self.expires = self.width >= 40
@@ -86,34 +99,36 @@ class Reader:
         doublings = 0 if self.expires else self.width - 4 - self.growth
         most = min(slots << doublings, slots // self.blocks << 40)
         expect(self.max_capacity <= max(self.capacity, most), "maximal capacity")
-        unused = [(80, 4088)]
+        unused = [] if small else [(80, 4088)]
         marks = 0
         if self.expires:
-            self.life, waiting, exchanged, self.swept = struct.unpack_from("<IIQQ", data, 80)
-            self.tick = self.number(4032)
+            waiting, exchanged = field("waiting"), field("exchanged")
+            for name in ("life", "swept", "tick"):
+                setattr(self, name, field(name))
             expect(1 <= self.life <= 14, "life")
             expect(waiting < 64, "waiting inserts")
             expect((self.tick - exchanged) % 2**64 < 16, "tick of the last exchange")
             expect(self.swept <= self.blocks, "swept blocks")
-            unused = [(104, 4032), (4040, 4088)]
+            unused = [(88, 120)] if small else [(104, 4032), (4040, 4088)]
             marks = -(-self.blocks // BLOCK)
         used = any(any(data[start:end]) for start, end in unused)
         expect(not kinds & ~(0 if self.expires else 0x7FFF7FFF) and not used, "reserved bytes")
         self.sections = -(-(self.blocks + marks) * BLOCK // SECTION)
-        self.checksums = HEADER + (self.blocks + marks) * BLOCK
-        expect(length == self.checksums + 8 * self.sections + 8, "length in the header")
+        self.checksums = self.header + (self.blocks + marks) * BLOCK
+        length = self.checksums + 8 * self.sections + 8
+        expect(small or length == self.number(72), "length in the header")
         expect(length == len(data), "length of the file")
 
     def check_content(self):
         end = self.checksums + 8 * self.sections
         expect(xxh3_64(self.data[self.checksums : end]) == self.number(end), "last checksum")
         for i in range(self.sections):
-            start = HEADER + i * SECTION
+            start = self.header + i * SECTION
             section = self.data[start : min(start + SECTION, self.checksums)]
             expect(xxh3_64(section) == self.number(self.checksums + 8 * i), f"section {i}")
         keys = 0
         for block in range(self.blocks):
-            start = HEADER + block * BLOCK
+            start = self.header + block * BLOCK
             if self.turns_over:
                 expect(self.level(block) <= 12, f"block {block}: guest level")
             lock = self.data[start + 61] & (0xE1 if self.turns_over else 0xFF)
@@ -135,7 +150,7 @@ class Reader:
                 expect(child == block % (1 << self.growth), f"block {block}: child")
         expect(keys == self.keys, "number of keys")
         if self.expires:
-            next_marks = HEADER + self.blocks * BLOCK
+            next_marks = self.header + self.blocks * BLOCK
             expect(not any(self.data[next_marks + self.blocks : self.checksums]), "after the next marks")
 
     def number(self, at):
@@ -143,7 +158,7 @@ class Reader:
 
     def slot(self, block, s):
         """The fingerprint in slot s of a block."""
-        start = HEADER + block * BLOCK
+        start = self.header + block * BLOCK
         if self.width in (8, 40):
             return self.data[start + s]
         if self.width in (16, 44):
@@ -154,7 +169,7 @@ class Reader:
 
     def level(self, block):
         """The guest level of a block."""
-        return self.data[HEADER + block * BLOCK + 61] >> 1 & 15
+        return self.data[self.header + block * BLOCK + 61] >> 1 & 15
 
     def planes(self, start, s):
         """Bits 8 and 9 of slot s, each from its plane behind the low bytes."""
@@ -172,7 +187,7 @@ class Reader:
 
     def death(self, block, s):
         """The death of slot s; 0 where slots have none."""
-        start = HEADER + block * BLOCK
+        start = self.header + block * BLOCK
         if self.width == 40:
             return self.nibble(start, s)
         return self.data[start + 2 * s + 1] >> 4 if self.width == 44 else 0
@@ -207,7 +222,7 @@ class Reader:
         def found_in(block):
             return [(block, s) for s in bucket if self.slot(block, s) == f and self.lives(block, s)]
 
-        if (f & 0xFF) - 1 >= self.data[HEADER + home * BLOCK + MARK]:
+        if (f & 0xFF) - 1 >= self.data[self.header + home * BLOCK + MARK]:
             return found_in(home)
         other = self.alternate(home, f, p)
         return found_in(home) + (found_in(other) if other != home else [])
@@ -224,7 +239,7 @@ class Reader:
     def guests(self, block):
         """The slots of a block whose keys are known to be at home in another: class and slot."""
         highest = 8 * self.level(block)
-        if self.data[HEADER + block * BLOCK + MARK] == 255:
+        if self.data[self.header + block * BLOCK + MARK] == 255:
             return []
         found = []
         for slot in range(self.segments * self.segment_slots):

@@ -15,7 +15,8 @@ from xxh3 import xxh3_64
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
 TURN_OVER = ("t8", "t12_grown")
-NAMES = ("w8", "w9", "w10", "w12", "w16", "w12_grown", "e40", "e44", *TURN_OVER)
+SMALL = ("w12_grown_small", "k16_small", "e44_small")
+NAMES = ("w8", "w9", "w10", "w12", "w16", "w12_grown", "e40", "e44", *TURN_OVER, *SMALL)
 ASKED = 4096
 
 
@@ -48,7 +49,7 @@ class Golden(unittest.TestCase):
         """Otherwise the comparison would show nothing about alternates."""
         for name in NAMES:
             reader = Reader(read(name))
-            marks = [reader.data[4096 + 64 * block + 60] for block in range(reader.blocks)]
+            marks = [reader.data[reader.header + 64 * block + 60] for block in range(reader.blocks)]
             self.assertGreater(max(marks), 0, name)
 
     def test_guests_are_covered_by_marks(self):
@@ -60,7 +61,7 @@ class Golden(unittest.TestCase):
             for block, of, slot in guests:
                 home = reader.alternate(block, reader.slot(block, slot), 0)
                 self.assertNotEqual(home, block)
-                self.assertLess(of - 1, reader.data[4096 + 64 * home + 60])
+                self.assertLess(of - 1, reader.data[reader.header + 64 * home + 60])
 
     def test_worked_examples(self):
         reader = Reader(read("w8"))
@@ -79,13 +80,14 @@ class Damage(unittest.TestCase):
     def test_is_found(self):
         for name in NAMES:
             data = read(name)
-            rest = range(4080, len(data), 1 if len(data) < 8000 else 13)
-            for at in [*range(0, 96), 2000, *rest]:
+            header = Reader(data).header
+            rest = range(header - 16, len(data), 1 if len(data) < 8000 else 13)
+            for at in [*range(0, 96), header // 2, *rest]:
                 bad = bytearray(data)
                 bad[at] ^= 1 << at % 8
                 with self.subTest(name=name, at=at), self.assertRaises(BadFile):
                     Reader(bytes(bad))
-            for bad in (b"", data[:12], data[:4095], data[:-1], data + b"\0"):
+            for bad in (b"", data[:12], data[: header - 1], data[:-1], data + b"\0"):
                 with self.subTest(name=name, length=len(bad)), self.assertRaises(BadFile):
                     Reader(bad)
 

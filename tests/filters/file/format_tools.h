@@ -7,6 +7,7 @@
 #define NESTLINE_TESTS_FILTERS_FILE_FORMAT_TOOLS_H_
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,7 +20,7 @@ namespace nestline::format_tools {
 
 using Bytes = std::vector<std::byte>;
 
-inline constexpr std::size_t kHeader = 4096;
+inline constexpr std::size_t kHeader = 4096;  // of format version 1
 inline constexpr std::size_t kSection = std::size_t{1} << 20;
 inline constexpr std::size_t kBlock = 64;
 
@@ -45,6 +46,27 @@ inline constexpr std::size_t kExpiringFieldsEnd = 104;
 inline constexpr std::size_t kTickAt = 4032;
 inline constexpr std::size_t kHeaderChecksumAt = 4088;
 
+// Where fields of version 1 are in version 2, and in how many bytes. A checksum ends the header.
+struct SmallField {
+  std::size_t page_at, at, bytes;
+};
+inline constexpr std::array<SmallField, 9> kSmallFields = {{{kHashVersionAt, 16, 1},
+                                                            {kGrowthAt, 17, 1},
+                                                            {kBitsAt, 18, 2},
+                                                            {kKeyKindsAt, 20, 4},
+                                                            {kSeedAt, 24, 8},
+                                                            {kBaseBlocksAt, 32, 6},
+                                                            {kKeysAt, 38, 6},
+                                                            {kCapacityAt, 44, 6},
+                                                            {kMaxCapacityAt, 50, 6}}};
+inline constexpr std::array<SmallField, 5> kSmallTimes = {{{kLifeAt, 56, 4},
+                                                           {kWaitingAt, 60, 4},
+                                                           {kTickAt, 64, 8},
+                                                           {kExchangedAt, 72, 8},
+                                                           {kSweptAt, 80, 8}}};
+inline constexpr std::size_t kSmallHeader = 64;
+inline constexpr std::size_t kSmallExpiringHeader = 128;
+
 inline void put(Bytes& bytes, std::size_t at, std::uint64_t number, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) bytes.at(at + i) = std::byte(number >> (8 * i) & 0xff);
 }
@@ -63,31 +85,59 @@ inline std::uint64_t checksum(std::span<const std::byte> bytes) {
       .value;
 }
 
+inline bool is_expiring_width(std::uint64_t bits) { return bits >> 5 == 1; }
+
+// How long the header is.
+inline std::size_t header_of(std::span<const std::byte> file) {
+  if (file.size() < kSmallHeader || file[kFormatVersionAt] != std::byte{2}) return kHeader;
+  return is_expiring_width(get64(file, 18) & 0xffff) ? kSmallExpiringHeader : kSmallHeader;
+}
+
 // The bytes between the header and the checksums, in a file whose length is right; else 0.
 inline std::size_t block_bytes(const Bytes& file) {
-  if (file.size() < kHeader + kBlock + 16) return 0;
-  const std::size_t rest = file.size() - kHeader - 8;
+  const std::size_t header = header_of(file);
+  if (file.size() < header + kBlock + 16) return 0;
+  const std::size_t rest = file.size() - header - 8;
   const std::size_t blocks = rest - (rest + kSection + 7) / (kSection + 8) * 8;
   return blocks % kBlock == 0 ? blocks : 0;
 }
 
 // Makes the header's checksum right.
 inline void seal_header(Bytes& file) {
-  put64(file, kHeaderChecksumAt, checksum(std::span(file).first(kHeaderChecksumAt)));
+  const std::size_t at = header_of(file) - 8;
+  put64(file, at, checksum(std::span(file).first(at)));
 }
 
 // Makes all checksums right.
 inline void seal(Bytes& file) {
-  if (file.size() >= kHeader) seal_header(file);
+  const std::size_t header = header_of(file);
+  if (file.size() >= header) seal_header(file);
   const std::size_t blocks = block_bytes(file);
   if (blocks == 0) return;
   const std::span all(file);
-  const std::size_t table = kHeader + blocks;
+  const std::size_t table = header + blocks;
   std::size_t at = table;
   for (std::size_t done = 0; done < blocks; done += kSection, at += 8) {
-    put64(file, at, checksum(all.subspan(kHeader + done, std::min(kSection, blocks - done))));
+    put64(file, at, checksum(all.subspan(header + done, std::min(kSection, blocks - done))));
   }
   put64(file, at, checksum(all.subspan(table, at - table)));
+}
+
+// The same filter with the header of version 2, from one with that of version 1.
+inline Bytes small_of(const Bytes& page) {
+  const bool expires = is_expiring_width(get64(page, kBitsAt) & 0xffffffff);
+  const std::size_t header = expires ? kSmallExpiringHeader : kSmallHeader;
+  Bytes file(header);
+  std::copy_n(page.begin(), kFormatVersionAt, file.begin());
+  put32(file, kFormatVersionAt, 2);
+  const auto move = [&](const SmallField& field) {
+    put(file, field.at, get64(page, field.page_at), field.bytes);
+  };
+  std::ranges::for_each(kSmallFields, move);
+  if (expires) std::ranges::for_each(kSmallTimes, move);
+  file.insert(file.end(), page.begin() + kHeader, page.end());
+  seal_header(file);
+  return file;
 }
 
 // What a header says, and the number of blocks that follow it.

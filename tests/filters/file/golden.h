@@ -46,6 +46,10 @@ inline constexpr std::array<Golden, 9> kGoldens = {{
     {"k16", {16, 3, 0, 43, 0, 70, 0, 2, 0x00020411}, 45, 30, 9},
 }};
 
+// Those of all kinds that are kept with a small head too, as NAME_small.
+inline constexpr std::array<const char*, 4> kSmallGoldens = {"w12_grown", "k16", "m268_grown",
+                                                             "e44"};
+
 inline constexpr std::uint64_t kAsked = 4096;  // keys of each kind whose answers are kept
 
 inline Hash hash(std::uint64_t i) { return {(i + 1) * 0x9e3779b97f4a7c15u}; }

@@ -34,7 +34,7 @@ TEST_F(IoTest, WhatIsSavedIsLoadedAndMapped) {
       const fs::path file = path("filter");
       const auto check = [&] {
         save(filter, file);
-        const Bytes bytes = to_bytes(filter);
+        const Bytes bytes = test::saved_bytes(filter);
         EXPECT_EQ(read(file), bytes);
         expect_same(filter, Filter::load(file));
         expect_same(filter, Filter::load(bytes));
@@ -59,14 +59,14 @@ TEST_F(IoTest, WhatIsSavedIsLoadedAndMapped) {
 
 TEST_F(IoTest, LoadedFiltersContinueAsTheOriginalWould) {
   Filter filter = filled(12, 2000, 1500);
-  Filter copy = Filter::load(to_bytes(filter));
+  Filter copy = Filter::load(test::saved_bytes(filter));
   for (Filter* one : {&filter, &copy}) {
     EXPECT_EQ(one->insert(sequence(1500, 450)), 450u);
     EXPECT_EQ(one->erase(sequence(0, 700)), 700u);
     EXPECT_TRUE(one->insert_unique("text"));
     EXPECT_TRUE(one->update(std::uint64_t{900}, std::uint64_t{5}));
   }
-  EXPECT_EQ(to_bytes(filter), to_bytes(copy));
+  EXPECT_EQ(test::saved_bytes(filter), test::saved_bytes(copy));
 }
 
 // Through every doubling, as a file, as bytes and mapped. The loaded filter grows as the original
@@ -86,18 +86,18 @@ TEST_F(IoTest, GrownFiltersAreKept) {
         EXPECT_TRUE(filter.insert(next++));
       }
       save(filter, file);
-      EXPECT_EQ(read(file), to_bytes(filter));
+      EXPECT_EQ(read(file), test::saved_bytes(filter));
       const MappedFilter mapped = MappedFilter::open(file);
       EXPECT_NO_THROW(mapped.verify());
       expect_same(filter, mapped);
       Filter loaded = Filter::load(file);
       expect_same(filter, loaded);
-      EXPECT_EQ(to_bytes(loaded), read(file));
+      EXPECT_EQ(test::saved_bytes(loaded), read(file));
       EXPECT_EQ(format_tools::get64(read(file), format_tools::kMaxCapacityAt), 2000u);
       Filter copy = Filter::load(read(file));
       const bool grows = copy.grow();
       EXPECT_EQ(loaded.grow(), grows);
-      EXPECT_EQ(to_bytes(loaded), to_bytes(copy));
+      EXPECT_EQ(test::saved_bytes(loaded), test::saved_bytes(copy));
     } while (filter.grow());
     EXPECT_EQ(filter.memory_bytes() >> (bits - 4) << (bits - 4), filter.memory_bytes());
     EXPECT_FALSE(Filter::load(file).grow());
@@ -122,7 +122,7 @@ TEST_F(IoTest, CapacityAtALowerLoadIsKept) {
 }
 
 TEST_F(IoTest, DamagedFilesAreRefused) {
-  const Bytes good = to_bytes(filled(8, 1000, 900));
+  const Bytes good = test::saved_bytes(filled(8, 1000, 900));
   const fs::path file = path("filter");
   const auto refused = [&](const auto& open, std::uint64_t offset) {
     const auto error = test::error_of<FormatError>(open);
@@ -209,7 +209,7 @@ TEST_F(IoTest, WhatIsNotAFileIsRefused) {
 
 // A file that is cut off and written again while it is loaded: an error or a whole filter.
 TEST_F(IoTest, FilesThatChangeDuringLoadingDoNotCrash) {
-  const Bytes good = to_bytes(filled(8, 400'000, 300'000));
+  const Bytes good = test::saved_bytes(filled(8, 400'000, 300'000));
   const fs::path file = path("filter");
   write(file, good);
   std::atomic<bool> stop = false;
@@ -241,12 +241,12 @@ TEST_F(IoTest, MappedFiltersAreCopiedIntoMemory) {
   save(filled(8, 1000, 900), path("filter"));  // takes the name, not what is mapped
 #endif
   Filter copy = mapped.snapshot();
-  EXPECT_EQ(to_bytes(copy), to_bytes(filter));
+  EXPECT_EQ(test::saved_bytes(copy), test::saved_bytes(filter));
   EXPECT_TRUE(copy.insert("one more"));
   EXPECT_EQ(mapped.size(), 90'000u);
   EXPECT_EQ(mapped.slots(), filter.slots());
 
-  Bytes bad = to_bytes(filter);
+  Bytes bad = test::saved_bytes(filter);
   bad[5000] ^= std::byte{1};
   write(path("bad"), bad);
   const MappedFilter flawed = MappedFilter::open(path("bad"));

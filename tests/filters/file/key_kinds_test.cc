@@ -42,7 +42,7 @@ TEST_F(KeyKindsTest, ComeBackFromEveryForm) {
   for (const std::uint32_t kinds : {std::uint32_t{0}, kDate, kAllKnown}) {
     const Filter filter = filter_of(kinds, 0, 300);
     EXPECT_EQ(filter.key_kinds(), kinds);
-    const Bytes bytes = to_bytes(filter);
+    const Bytes bytes = test::saved_bytes(filter);
     EXPECT_EQ(kinds_in(bytes), kinds);
     EXPECT_EQ(Filter::load(bytes).key_kinds(), kinds);
     const auto path = this->path("kinds.nest");
@@ -58,7 +58,7 @@ TEST_F(KeyKindsTest, ComeBackFromEveryForm) {
     Bytes none = bytes;
     put32(none, kKeyKindsAt, 0);
     seal_header(none);
-    EXPECT_EQ(none, to_bytes(filter_of(0, 0, 300)));
+    EXPECT_EQ(none, test::saved_bytes(filter_of(0, 0, 300)));
   }
 }
 
@@ -74,7 +74,7 @@ TEST_F(KeyKindsTest, GoWhereTheKeysGo) {
   EXPECT_EQ(filter.key_kinds(), kDate);
 
   ConcurrentFilter shared(filter_of(kDate, 0, 300));
-  EXPECT_EQ(kinds_in(to_bytes(shared)), kDate);
+  EXPECT_EQ(kinds_in(test::saved_bytes(shared)), kDate);
   EXPECT_TRUE(shared.grow());
   shared.merge(shared.snapshot(), Copies::that_fit);
   EXPECT_EQ(shared.snapshot().key_kinds(), kDate);

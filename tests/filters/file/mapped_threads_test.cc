@@ -20,7 +20,7 @@ TEST_F(MappedThreadsTest, CheckSectionsTogether) {
   constexpr std::size_t kKeys = 60'000;
   const auto keys = sequence(0, kKeys);
   const Filter filter = filled(8, 5'000'000, kKeys);  // five sections
-  Bytes bytes = to_bytes(filter);
+  Bytes bytes = test::saved_bytes(filter);
   for (const bool damaged : {false, true}) {
     if (damaged) bytes[format_tools::kHeader + format_tools::kSection + 5] ^= std::byte{1};
     write(path("filter"), bytes);

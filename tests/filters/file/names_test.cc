@@ -23,7 +23,7 @@ TEST_F(NamesTest, AnyNameIsOne) {
     save(*saved, file);
     expect_same(*saved, Filter::load(file));
     expect_same(*saved, MappedFilter::open(file));
-    EXPECT_EQ(read(file), to_bytes(*saved));
+    EXPECT_EQ(read(file), test::saved_bytes(*saved));
   }
   int files = 0;
   for (const auto& each : fs::directory_iterator(path(""))) {
@@ -57,7 +57,7 @@ TEST_F(NamesTest, AMappedFileStaysAsItIs) {
   EXPECT_TRUE(is_replaced);
 #endif
   expect_same(old, mapped);
-  EXPECT_EQ(read(path("filter")), to_bytes(is_replaced ? other : old));
+  EXPECT_EQ(read(path("filter")), test::saved_bytes(is_replaced ? other : old));
   EXPECT_EQ(names().size(), 1u);
 }
 

@@ -108,7 +108,7 @@ TEST_F(SaveTest, SymbolicLinksStay) {
     save(filter, path(name));
     EXPECT_TRUE(fs::is_symlink(path(name)));
     EXPECT_FALSE(fs::is_symlink(path("folder/target")));
-    EXPECT_EQ(read(path("folder/target")), to_bytes(filter));
+    EXPECT_EQ(read(path("folder/target")), test::saved_bytes(filter));
   }
   EXPECT_EQ(names(), (std::vector<std::string>{"folder", "link", "link_of_link"}));
   EXPECT_EQ(std::distance(fs::directory_iterator(path("folder")), {}), 1);
@@ -127,7 +127,7 @@ TEST_F(SaveTest, LongNamesAndRelativePathsWork) {
   save(filter, "plain");
   expect_same(filter, MappedFilter::open("plain"));
   fs::current_path(before);
-  EXPECT_EQ(read(path("plain")), to_bytes(filter));
+  EXPECT_EQ(read(path("plain")), test::saved_bytes(filter));
 }
 
 TEST_F(SaveTest, PipesGetTheBytes) {
@@ -137,7 +137,7 @@ TEST_F(SaveTest, PipesGetTheBytes) {
   std::thread reader([&] { received = read(path("pipe")); });
   save(filter, path("pipe"));
   reader.join();
-  EXPECT_EQ(received, to_bytes(filter));
+  EXPECT_EQ(received, test::saved_bytes(filter));
   EXPECT_TRUE(fs::is_fifo(path("pipe")));
   save(filter, "/dev/null");
   EXPECT_TRUE(fs::is_character_file("/dev/null"));

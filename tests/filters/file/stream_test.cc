@@ -42,7 +42,7 @@ TEST_F(StreamTest, BytesAreThoseOfFiles) {
     for (const std::uint64_t capacity : {1u, 3000u, 300'000u}) {
       SCOPED_TRACE(std::to_string(bits) + " bits, capacity " + std::to_string(capacity));
       const Filter filter = filled(bits, capacity, capacity * 9 / 10);
-      const Bytes bytes = to_bytes(filter);
+      const Bytes bytes = test::saved_bytes(filter);
       Bytes taken;
       std::size_t largest = 0;
       save(filter, [&](std::span<const std::byte> piece) {
@@ -63,11 +63,11 @@ TEST_F(StreamTest, BytesAreThoseOfFiles) {
 TEST_F(StreamTest, PiecesMayHaveAnySize) {
   Filter filter({.capacity = 300, .bits = 12, .max_capacity = 5000, .seed = 5});
   EXPECT_EQ(filter.insert(sequence(0, 4000)), 4000u);
-  const Bytes bytes = to_bytes(filter);
+  const Bytes bytes = test::saved_bytes(filter);
   for (const std::size_t piece : {1u, 7u, 4095u, 4096u, 5000u, 1'000'000u}) {
     Giver giver(bytes, piece);
     const Filter loaded = Filter::load(std::ref(giver));
-    EXPECT_EQ(to_bytes(loaded), bytes) << piece;
+    EXPECT_EQ(test::saved_bytes(loaded), bytes) << piece;
     EXPECT_EQ(giver.given(), bytes.size());
   }
 }
@@ -85,7 +85,7 @@ TEST_F(StreamTest, LargeFiltersAreReadInSteps) {
   stream.seekg(4);
   const Filter loaded = Filter::load(stream);
   EXPECT_EQ(loaded.size(), filter.size());
-  EXPECT_EQ(to_bytes(loaded), to_bytes(filter));
+  EXPECT_EQ(test::saved_bytes(loaded), test::saved_bytes(filter));
 }
 
 TEST_F(StreamTest, OtherDataMayComeBeforeAndAfter) {
@@ -111,7 +111,7 @@ TEST_F(StreamTest, OtherDataMayComeBeforeAndAfter) {
 }
 
 TEST_F(StreamTest, EveryTruncationIsRefused) {
-  const Bytes bytes = to_bytes(filled(8, 100, 90));
+  const Bytes bytes = test::saved_bytes(filled(8, 100, 90));
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     std::istringstream stream(text_of(bytes).substr(0, length), std::ios::binary);
     const auto error =
@@ -166,7 +166,7 @@ TEST_F(StreamTest, MemoryGrowsWithTheBytesGiven) {
 
 TEST_F(StreamTest, FunctionsMayFail) {
   const Filter filter = filled(8, 100'000, 900);
-  const Bytes bytes = to_bytes(filter);
+  const Bytes bytes = test::saved_bytes(filter);
   struct Failed {};
   EXPECT_THROW(save(filter, [](std::span<const std::byte>) { throw Failed(); }), Failed);
   EXPECT_THROW(Filter::load([](std::span<std::byte>) -> std::size_t { throw Failed(); }), Failed);

@@ -69,7 +69,7 @@ INSTANTIATE_TEST_SUITE_P(Widths, TurnoverFiles, testing::ValuesIn(kFilterWidths)
 
 TEST_P(TurnoverFiles, AreReadAsTheyWereWritten) {
   const Filter filter = turned();
-  const Bytes bytes = to_bytes(filter);
+  const Bytes bytes = test::saved_bytes(filter);
   EXPECT_EQ(version_of(bytes), 3u);
   EXPECT_GT(highest_level(bytes), 0u);
   save(filter, file_);
@@ -77,7 +77,7 @@ TEST_P(TurnoverFiles, AreReadAsTheyWereWritten) {
 
   const Filter loaded = Filter::load(file_);
   EXPECT_TRUE(loaded.turns_over());
-  EXPECT_EQ(to_bytes(loaded), bytes);
+  EXPECT_EQ(test::saved_bytes(loaded), bytes);
   expect_same(filter, loaded);
   std::size_t given = 0;
   const ByteSource source([&](std::span<std::byte> to) {
@@ -86,14 +86,14 @@ TEST_P(TurnoverFiles, AreReadAsTheyWereWritten) {
     given += count;
     return count;
   });
-  EXPECT_EQ(to_bytes(Filter::load(source)), bytes);
+  EXPECT_EQ(test::saved_bytes(Filter::load(source)), bytes);
 
   for (const Verify verify : {Verify::none, Verify::lazily, Verify::all}) {
     const MappedFilter mapped = MappedFilter::open(file_, verify);
     EXPECT_TRUE(mapped.turns_over());
     EXPECT_NO_THROW(mapped.verify());
     expect_same(filter, mapped);
-    EXPECT_EQ(to_bytes(mapped.snapshot()), bytes);
+    EXPECT_EQ(test::saved_bytes(mapped.snapshot()), bytes);
     for (std::uint64_t key = kTurning / 2; key < kTurning * 3 / 2; ++key) {
       ASSERT_EQ(mapped.count(key), filter.count(key)) << key;
     }
@@ -102,20 +102,20 @@ TEST_P(TurnoverFiles, AreReadAsTheyWereWritten) {
 
 TEST_P(TurnoverFiles, GoOnAsTheFilterWould) {
   Filter filter = turned();
-  Filter loaded = Filter::load(to_bytes(filter));
-  ConcurrentFilter concurrent = ConcurrentFilter::load(to_bytes(filter));
+  Filter loaded = Filter::load(test::saved_bytes(filter));
+  ConcurrentFilter concurrent = ConcurrentFilter::load(test::saved_bytes(filter));
   EXPECT_TRUE(concurrent.turns_over());
-  EXPECT_EQ(to_bytes(concurrent.snapshot()), to_bytes(filter));
+  EXPECT_EQ(test::saved_bytes(concurrent.snapshot()), test::saved_bytes(filter));
   const std::uint64_t first = kTurning / 2;
   replace(filter, first, kTurning / 4);
   replace(loaded, first, kTurning / 4);
   replace(concurrent, first, kTurning / 4);
-  EXPECT_EQ(to_bytes(loaded), to_bytes(filter));
+  EXPECT_EQ(test::saved_bytes(loaded), test::saved_bytes(filter));
   // A ConcurrentFilter may choose other slots, and its file has neither locks nor versions.
   save(concurrent, file_);
   EXPECT_EQ(version_of(read(file_)), 3u);
   EXPECT_GT(highest_level(read(file_)), 0u);
-  EXPECT_EQ(read(file_), to_bytes(std::move(concurrent).freeze()));
+  EXPECT_EQ(read(file_), test::saved_bytes(std::move(concurrent).freeze()));
 
   Filter saved = Filter::load(file_);
   EXPECT_EQ(saved.size(), kTurning);
@@ -127,17 +127,17 @@ TEST_P(TurnoverFiles, GoOnAsTheFilterWould) {
       ASSERT_TRUE(each->erase(key)) << key;
     }
     EXPECT_EQ(each->size(), 0u);
-    EXPECT_EQ(highest_level(to_bytes(*each)), 0u);
+    EXPECT_EQ(highest_level(test::saved_bytes(*each)), 0u);
   }
 }
 
 TEST_P(TurnoverFiles, AreKeptWhenTheyGrow) {
   Filter filter = turned();
   ASSERT_TRUE(filter.grow());
-  const Bytes bytes = to_bytes(filter);
+  const Bytes bytes = test::saved_bytes(filter);
   EXPECT_EQ(version_of(bytes), 3u);
   Filter loaded = Filter::load(bytes);
-  EXPECT_EQ(to_bytes(loaded), bytes);
+  EXPECT_EQ(test::saved_bytes(loaded), bytes);
   expect_same(filter, loaded);
   ASSERT_TRUE(loaded.grow());
   for (std::uint64_t key = kTurning / 2; key < kTurning * 3 / 2; ++key) {
@@ -154,7 +154,7 @@ TEST_P(TurnoverFiles, KeepCopies) {
     for (int copy = 0; copy < 8; ++copy) copies += bool(filter.insert(key));
   }
   EXPECT_GT(copies, 6000u);
-  const Bytes bytes = to_bytes(filter);
+  const Bytes bytes = test::saved_bytes(filter);
   std::size_t mixed = 0;
   for (std::size_t block = 0; block < block_bytes(bytes) / kBlock; ++block) {
     mixed += bytes[kHeader + block * kBlock + 60] == std::byte{255};
@@ -170,15 +170,15 @@ TEST_P(TurnoverFiles, KeepCopies) {
   }
   EXPECT_EQ(erased, copies);
   EXPECT_EQ(loaded.size(), 0u);
-  EXPECT_NO_THROW(Filter::load(to_bytes(loaded)));
+  EXPECT_NO_THROW(Filter::load(test::saved_bytes(loaded)));
 }
 
 TEST(TurnoverFile, NeedsTheOption) {
-  EXPECT_EQ(version_of(to_bytes(Filter({.capacity = kTurning}))), 2u);
+  EXPECT_EQ(version_of(test::saved_bytes(Filter({.capacity = kTurning}))), 2u);
   // Below 64 blocks the option is without effect.
   const Filter small({.capacity = 60 * 57, .bits = 8, .turns_over = true});
   EXPECT_FALSE(small.turns_over());
-  EXPECT_EQ(version_of(to_bytes(small)), 2u);
+  EXPECT_EQ(version_of(test::saved_bytes(small)), 2u);
 }
 
 // The flaw that loading the bytes as F finds.
@@ -201,7 +201,7 @@ TEST(HostileTurnover, HeadersOfBlocksAreChecked) {
       SCOPED_TRACE(level);
       const Bytes bytes = file(3, 61, level << 1);
       if (level <= kMaxGuestLevel) {
-        EXPECT_EQ(to_bytes(Filter::load(bytes)), bytes);
+        EXPECT_EQ(test::saved_bytes(Filter::load(bytes)), bytes);
       } else {
         expect_flaw<Filter>(bytes, kHeader + kBlock + 61, "in block 1 the guest level is too high");
       }
@@ -243,7 +243,7 @@ TEST(HostileTurnover, OnlyFiltersOfEnoughBlocksHaveIt) {
 TEST(HostileTurnover, EveryTruncationAndEveryDamagedByteIsRefused) {
   Filter filter = Filter::load(make_empty_file({8, 64, 0, 9, 0, 3600, 0, 3}));
   for (std::uint64_t key = 0; key < 3600; ++key) ASSERT_TRUE(filter.insert(key));
-  Bytes file = to_bytes(filter);
+  Bytes file = test::saved_bytes(filter);
   EXPECT_GT(highest_level(file), 0u);
   for (std::size_t length = 0; length < file.size(); length += length < kHeader ? 101 : 1) {
     const Bytes cut(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(length));
@@ -303,7 +303,7 @@ TEST_P(ForgedTurnover, IsAFilterAllTheSame) {
                                   slots * 9 / 10, round % 3 == 0 ? slots * 3 / 2 : 0, 3},
                                  blocks);
     Filter filter = Filter::load(file);
-    ASSERT_EQ(to_bytes(filter), file);
+    ASSERT_EQ(test::saved_bytes(filter), file);
     ConcurrentFilter concurrent = ConcurrentFilter::load(file);
     const auto change = [&](auto& changed) {
       std::uint64_t stored = 0;
@@ -332,9 +332,9 @@ TEST_P(ForgedTurnover, IsAFilterAllTheSame) {
     };
     change(filter);
     change(concurrent);
-    const Bytes changed = to_bytes(filter);
-    EXPECT_EQ(to_bytes(Filter::load(changed)), changed);
-    Filter other = Filter::load(to_bytes(std::move(concurrent).freeze()));
+    const Bytes changed = test::saved_bytes(filter);
+    EXPECT_EQ(test::saved_bytes(Filter::load(changed)), changed);
+    Filter other = Filter::load(test::saved_bytes(std::move(concurrent).freeze()));
     while (other.growth() < filter.growth() && other.grow()) continue;
     while (filter.growth() < other.growth() && filter.grow()) continue;
     try {
@@ -342,7 +342,7 @@ TEST_P(ForgedTurnover, IsAFilterAllTheSame) {
     } catch (const std::length_error&) {
     }
     (void)filter.grow();
-    EXPECT_NO_THROW(Filter::load(to_bytes(filter)));
+    EXPECT_NO_THROW(Filter::load(test::saved_bytes(filter)));
   }
 }
 

@@ -30,8 +30,6 @@
 
 namespace nestline { namespace {
 
-using format_tools::kHeader;
-
 constexpr std::uint64_t kKeys = 90;
 
 struct AFilter {
@@ -79,6 +77,11 @@ struct AnExpiringFilter {
   }
 };
 
+template <class Kind, Head kHead>
+struct With : Kind {
+  static constexpr Head head = kHead;
+};
+
 // The bytes of a kind, aligned, in memory that other processes could share.
 template <class K>
 class ViewTest : public testing::Test {
@@ -87,7 +90,8 @@ class ViewTest : public testing::Test {
 
   ViewTest() {
     for (std::uint64_t key = 0; key < kKeys; ++key) kind_.insert(key);
-    const test::Bytes bytes = test::saved_bytes(kind_.saved);
+    const test::Bytes bytes = test::saved_bytes(kind_.saved, K::head);
+    header_ = format_tools::header_of(bytes);
     void* const room = mapped_memory().allocate(bytes.size() + kSlack, kSlack);
     std::memcpy(room, bytes.data(), bytes.size());
     bytes_ = {static_cast<std::byte*>(room), bytes.size()};
@@ -110,9 +114,12 @@ class ViewTest : public testing::Test {
   static constexpr std::size_t kSlack = 64;
   K kind_;
   std::span<std::byte> bytes_;
+  std::size_t header_;
 };
 
-using Kinds = testing::Types<AFilter, AMaplet, AnExpiringFilter>;
+using Kinds = testing::Types<With<AFilter, Head::page>, With<AMaplet, Head::page>,
+                             With<AnExpiringFilter, Head::page>, With<AFilter, Head::small>,
+                             With<AMaplet, Head::small>, With<AnExpiringFilter, Head::small>>;
 TYPED_TEST_SUITE(ViewTest, Kinds);
 
 TYPED_TEST(ViewTest, AnswersAsTheOneThatWasSaved) {
@@ -171,10 +178,12 @@ TEST(Kinds, AreToldApart) {
        [](const auto& path) { (void)MappedExpiringFilter::open(path); }},
   }};
   const test::TempFolder folder;
-  save(Filter({.capacity = 100}), folder / names[0]);
-  save(Maplet({.capacity = 100}), folder / names[1]);
-  save(ExpiringFilter({.capacity = 100}), folder / names[2]);
-  for (const std::string made : names) {
+  for (std::size_t file = 0; file < 2 * names.size(); ++file) {
+    const std::string made = names[file / 2];
+    const Output to(folder / made, file % 2 == 0 ? Head::page : Head::small);
+    if (file / 2 == 0) save(Filter({.capacity = 100}), to);
+    if (file / 2 == 1) save(Maplet({.capacity = 100}), to);
+    if (file / 2 == 2) save(ExpiringFilter({.capacity = 100}), to);
     for (std::size_t i = 0; i < names.size(); ++i) {
       for (const Read& read : readers[i]) {
         if (made == names[i]) {
@@ -198,14 +207,14 @@ TYPED_TEST(ViewTest, NoDamagedByteHidesAKey) {
     EXPECT_THROW((void)View::view(this->bytes_, Verify::all), FormatError);
     EXPECT_THROW((void)TestFixture::Saved::load(this->bytes_), FormatError);
     EXPECT_THROW(this->load_in_pieces(this->bytes_), FormatError);
-    if (at < kHeader || at >= end) {
+    if (at < this->header_ || at >= end) {
       EXPECT_THROW((void)View::view(this->bytes_), FormatError);
     } else {
       const View view = View::view(this->bytes_);
       EXPECT_FALSE(view.damage());
       EXPECT_TRUE(this->finds_all(view));
       ASSERT_TRUE(view.damage());
-      EXPECT_EQ(view.damage()->offset, kHeader);
+      EXPECT_EQ(view.damage()->offset, this->header_);
       EXPECT_EQ(view.damage()->file, "bytes");
       EXPECT_EQ(test::message_of<FormatError>([&] { view.verify(); }), view.damage()->what());
       // It may miss keys, and must not crash or wait.
@@ -218,7 +227,7 @@ TYPED_TEST(ViewTest, NoDamagedByteHidesAKey) {
   EXPECT_TRUE(this->finds_all(View::view(this->bytes_, Verify::all)));
 }
 
-using ExpiringViewTest = ViewTest<AnExpiringFilter>;
+using ExpiringViewTest = ViewTest<With<AnExpiringFilter, Head::small>>;
 TEST_F(ExpiringViewTest, HasWhatAnExpiringFilterHas) {
   const ExpiringFilter& filter = kind_.saved;
   const auto keys = test::sequence(0, 5000);

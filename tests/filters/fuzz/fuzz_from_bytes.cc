@@ -4,8 +4,8 @@
 // The input is used in three ways, since a fuzzer cannot find checksums by itself:
 //   - the input as it is
 //   - the input, as long as a file, with its checksums made right
-//   - an input without the magic is a short form of a file: a byte that says what is repaired,
-//     bytes 8 to 79 of the header, blocks
+//   - an input without the magic is a short form of a file: a byte that says what is repaired, and
+//     whether the head is made small, bytes 8 to 79 of the header, blocks
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -23,6 +23,7 @@ namespace {
 
 using namespace nestline::format_tools;
 using nestline::Filter;
+using nestline::Head;
 using nestline::Maplet;
 
 void check(bool good) {
@@ -57,13 +58,16 @@ void use(Filter& filter) {
   check(filter.size() == 0 && !filter.may_contain("key"));
 }
 
-Bytes bytes_of(const Maplet& maplet) {
+Bytes bytes_of(const auto& any, Head head = Head::page) {
   Bytes bytes;
-  save(maplet, [&](std::span<const std::byte> part) {
+  const nestline::ByteSink sink = [&](std::span<const std::byte> part) {
     bytes.insert(bytes.end(), part.begin(), part.end());
-  });
+  };
+  save(any, {sink, head});
   return bytes;
 }
+
+Head head_of(const Bytes& bytes) { return header_of(bytes) == kHeader ? Head::page : Head::small; }
 
 void use(Maplet& maplet) {
   std::vector<std::uint64_t> keys(200);
@@ -110,14 +114,14 @@ void try_bytes(const Bytes& bytes) {
   };
   try {
     Filter filter = nestline::Filter::load(bytes);
-    check(nestline::to_bytes(filter) == bytes);
+    check(bytes_of(filter, head_of(bytes)) == bytes);
     use(filter);
   } catch (const nestline::FormatError& error) {
     check(is_sound(error));
   }
   try {
     Maplet maplet = Maplet::load(bytes);
-    check(bytes_of(maplet) == bytes);
+    check(bytes_of(maplet, head_of(bytes)) == bytes);
     use(maplet);
   } catch (const nestline::FormatError& error) {
     check(is_sound(error));
@@ -167,7 +171,7 @@ Bytes expand(std::span<const std::byte> input) {
   if ((repair & 4) != 0) put64(file, kKeysAt, count_keys(bits, blocks));
   if ((repair & 8) != 0) put64(file, kLengthAt, length);
   seal(file);
-  return file;
+  return (repair & 32) != 0 ? small_of(file) : file;
 }
 
 }  // namespace

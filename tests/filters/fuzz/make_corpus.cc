@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <ios>
+#include <iterator>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -36,7 +37,6 @@ void write(const fs::path& path, const Bytes& bytes, bool replace) {
   write(path, std::span(reinterpret_cast<const char*>(bytes.data()), bytes.size()), replace);
 }
 
-// Of an expiring filter or a maplet.
 template <class Saved>
 Bytes bytes_of(const Saved& one) {
   Bytes bytes;
@@ -49,7 +49,7 @@ Bytes bytes_of(const Saved& one) {
 void make_golden(const fs::path& folder) {
   for (const auto& golden : nestline::golden::kGoldens) {
     const nestline::Filter filter = nestline::golden::build(golden);
-    write(folder / (std::string(golden.name) + ".nest"), nestline::to_bytes(filter), false);
+    write(folder / (std::string(golden.name) + ".nest"), bytes_of(filter), false);
     const std::string answers = nestline::golden::answers(filter);
     write(folder / (std::string(golden.name) + ".answers"), answers, false);
   }
@@ -64,6 +64,18 @@ void make_golden(const fs::path& folder) {
     write(folder / (std::string(golden.name) + ".nest"), bytes_of(maplet), false);
     const std::string answers = nestline::golden::maplet_answers(maplet);
     write(folder / (std::string(golden.name) + ".answers"), answers, false);
+  }
+  // With small heads: the same filters, so the same answers.
+  for (const std::string name : nestline::golden::kSmallGoldens) {
+    const auto read = [&](const char* end) {
+      std::ifstream stream(folder / (name + end), std::ios::binary);
+      return std::string{std::istreambuf_iterator<char>(stream), {}};
+    };
+    const std::string file = read(".nest");
+    const auto bytes = std::as_bytes(std::span(file.data(), file.size()));
+    write(folder / (name + "_small.nest"),
+          nestline::format_tools::small_of({bytes.begin(), bytes.end()}), false);
+    write(folder / (name + "_small.answers"), read(".answers"), false);
   }
 }
 
@@ -82,15 +94,17 @@ void make_from_bytes(const fs::path& folder) {
     nestline::Filter turns =
         nestline::Filter::load(make_empty_file({bits, 64, 0, 3, 0, 1900, 0, 3}));
     for (std::uint64_t key = 0; turns.insert(key); ++key) continue;
-    write_compact(std::to_string(bits) + "_turns_over", std::byte{0x1f}, nestline::to_bytes(turns));
+    write_compact(std::to_string(bits) + "_turns_over", std::byte{0x1f}, bytes_of(turns));
     for (const std::uint32_t growth : {0u, 1u}) {
       nestline::Filter filter =
           nestline::Filter::load(make_empty_file({bits, 2, growth, 3, 0, 50, 0}));
       for (std::uint64_t key = 0; key < 50; ++key) (void)filter.insert(key);
-      const Bytes file = nestline::to_bytes(filter);
+      const Bytes file = bytes_of(filter);
       const std::string name = std::to_string(bits) + (growth == 0 ? "" : "_grown");
       write_compact(name, std::byte{0x0f}, file);
       if (bits == 12 && growth == 0) write(folder / ("whole_" + name), file, true);
+      write_compact("small_" + name, std::byte{0x2f}, file);
+      if (growth == 0) write(folder / ("whole_small_" + name), small_of(file), true);
     }
   }
   // Maplets of every layout, by the numbers of files.
@@ -101,6 +115,10 @@ void make_from_bytes(const fs::path& folder) {
       for (std::uint64_t key = 0; key < 50; ++key) (void)maplet.insert(key / 2, key % 16);
       write_compact("maplet_" + std::to_string(layout) + (growth == 0 ? "" : "_grown"),
                     std::byte{0x0f}, bytes_of(maplet));
+      if (growth == 0) {
+        write(folder / ("whole_small_maplet_" + std::to_string(layout)), small_of(bytes_of(maplet)),
+              true);
+      }
     }
   }
 }

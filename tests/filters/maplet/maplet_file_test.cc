@@ -104,9 +104,9 @@ TEST_P(MapletFileTest, RefusesBlocksThatNoMapletLeaves) {
   const Bytes good = saved_bytes(filled(100, 0));
   const auto with = [&](std::size_t at, std::uint8_t value) {
     Bytes bytes = good;
-    bytes[kHeaderBytes + at] = std::byte{value};
-    const std::size_t blocks = bytes.size() - kHeaderBytes - 2 * kChecksumBytes;
-    const ChecksumBytes section = encode_checksum(std::span(bytes).subspan(kHeaderBytes, blocks));
+    bytes[kPageHeaderBytes + at] = std::byte{value};
+    const std::size_t blocks = bytes.size() - kPageHeaderBytes - 2 * kChecksumBytes;
+    const ChecksumBytes section = encode_checksum(std::span(bytes).subspan(kPageHeaderBytes, blocks));
     std::copy(section.begin(), section.end(), bytes.end() - 2 * kChecksumBytes);
     const ChecksumBytes all = encode_checksum(section);
     std::copy(all.begin(), all.end(), bytes.end() - kChecksumBytes);
@@ -158,7 +158,7 @@ TEST_P(MapletFileTest, AMappedMapletRefusesADamagedSectionOnly) {
   const std::uint64_t pairs = 3 * kSectionBytes / kBlockBytes * slots_of(layout()) * 9 / 10;
   const Maplet maplet = filled(pairs, pairs);
   Bytes bytes = saved_bytes(maplet);
-  bytes[kHeaderBytes + kSectionBytes + 1000] ^= std::byte{1};
+  bytes[kPageHeaderBytes + kSectionBytes + 1000] ^= std::byte{1};
   write_bytes(folder_ / "damaged", bytes);
   const auto mapped = MappedMaplet::open(folder_ / "damaged");
   std::array<std::uint64_t, Maplet::kMaxCandidates> values;
@@ -172,7 +172,7 @@ TEST_P(MapletFileTest, AMappedMapletRefusesADamagedSectionOnly) {
       Pairs::expect_among(pairs_.values(key), std::span(values).first(count));
       ++answered;
     } catch (const FormatError& error) {
-      EXPECT_EQ(error.offset, kHeaderBytes + kSectionBytes);
+      EXPECT_EQ(error.offset, kPageHeaderBytes + kSectionBytes);
       ++refused;
     }
   }
@@ -262,7 +262,7 @@ TEST(MapletFiles, FiltersAndMapletsAreToldApart) {
                               "this is a maplet and not an expiring filter");
   }
   for (const int bits : kFilterWidths) {
-    const Bytes file = to_bytes(Filter({.capacity = 100, .bits = bits}));
+    const Bytes file = test::saved_bytes(Filter({.capacity = 100, .bits = bits}));
     expect_error<FormatError>([&] { (void)Maplet::load(file); },
                               "this is a filter and not a maplet: load it as a filter");
   }

@@ -22,7 +22,12 @@ import java.util.List;
 public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet {
   private static final long MAGIC = 0x0a1a0a0d54534e8eL, MAX_FILE = 1L << 47;
   static final long PIECE = 1 << 30;  // bytes of a buffer; a power of two. Tests have a small one
-  private static final int HEADER = 4096, CHECKSUM_AT = HEADER - 8, TICK_AT = HEADER - 64;
+  // Where version 1 of the format has each field of the header, where version 2 has it, and in how
+  // many bytes each.
+  static final int[][] FIELDS = {
+      {16, 16, 4, 1}, {20, 18, 4, 2}, {24, 32, 8, 6}, {32, 17, 4, 1}, {36, 20, 4, 4},
+      {40, 24, 8, 8}, {48, 38, 8, 6}, {56, 44, 8, 6}, {64, 50, 8, 6}, {80, 56, 4, 4},
+      {84, 60, 4, 4}, {88, 72, 8, 8}, {96, 80, 8, 8}, {4032, 64, 8, 8}};
   private static final int SECTION = 1 << 20, MARK = 60, GROUP = 64;
   private static final long M1 = 0x3ff5c6bd6e2a43f1L, M2 = 0xaa4deb21cc59b9f1L;
   // First those of filters, then of expiring filters, then of maplets; their segments times 100,
@@ -39,6 +44,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
   private final long bases, blocks, seed, size, before, multiplier;
   private final Slots slotAt;
   private final String name;
+  private final int header;  // bytes of it
   private final long length;
   private final ByteBuffer[] pieces;  // as of piecesOf
 
@@ -49,14 +55,16 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
         pieces.length == 0 ? 0 : (pieces.length - 1) * PIECE + pieces[pieces.length - 1].limit();
     if (number(0, 8) != MAGIC) throw wrong(0, "this is no nestline file: it has another magic");
     in(8, 4, 0x01020304, 0x01020304, "the byte order");
-    in(12, 4, 1, 1, "the format version");
-    turnsOver = in(16, 4, 2, 3, "the hash version") == 3;
-    number(CHECKSUM_AT, 8);  // so the header is whole
-    inChecksum(CHECKSUM_AT, 0, CHECKSUM_AT, "the header");
+    boolean isPage = in(12, 4, 1, 2, "the format version") == 1;
+    header = isPage ? 4096 : number(18, 2) >>> 5 == 1 ? 128 : 64;
+    int checksumAt = header - 8, tickAt = header - 64;
+    turnsOver = field(16, 2, 3, "the hash version") == 3;
+    number(checksumAt, 8);  // so the header is whole
+    inChecksum(checksumAt, 0, checksumAt, "the header");
 
-    width = (int) number(20, 4);
+    width = (int) field(20);
     int index = WIDTHS.indexOf(width);
-    if (index < 0) throw wrong(20, "unknown width: " + number(20, 4));
+    if (index < 0) throw wrong(place(20), "unknown width: " + field(20));
     segments = SHAPES[index] / 100;
     segmentSlots = SHAPES[index] % 100;
     slotShift = segments * segmentSlots > 30 ? 0 : 1;
@@ -64,45 +72,46 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     bits = width & 31;
     boolean expires = width == 40 || width == 44;
     String kind = index < 5 ? "a filter" : expires ? "an expiring filter" : "a maplet";
-    if (!kind.equals(wanted)) throw wrong(20, "this is " + kind + " and not " + wanted);
-    if (index >= 5) in(16, 4, 2, 2, "the hash version of what is no filter");
+    if (!kind.equals(wanted)) throw wrong(place(20), "this is " + kind + " and not " + wanted);
+    if (index >= 5) field(16, 2, 2, "the hash version of what is no filter");
 
     int mostGrowth = expires ? 0 : bits - 4;
-    growth = (int) in(32, 4, 0, mostGrowth, "the growth");
-    bases = in(24, 8, turnsOver ? 64 : 1, 1L << 40 - growth, "the base blocks");
+    growth = (int) field(32, 0, mostGrowth, "the growth");
+    bases = field(24, turnsOver ? 64 : 1, 1L << 40 - growth, "the base blocks");
     blocks = bases << growth;
     long slots = blocks * segments * segmentSlots;
-    seed = number(40, 8);
-    size = in(48, 8, 0, slots, "the keys");
-    long capacity = in(56, 8, 1, slots, "the capacity");
+    seed = field(40);
+    size = field(48, 0, slots, "the keys");
+    long capacity = field(56, 1, slots, "the capacity");
     long most = Math.min(slots << mostGrowth - growth, slots / blocks << 40);
-    boolean doubles = in(64, 8, 0, most, "the maximal capacity") > capacity;
-    if (doubles && growth == 0) in(56, 8, slots / 2, slots, "the capacity of what doubles");
-    life = expires ? (int) in(80, 4, 1, 14, "the life") : 0;
-    tick = number(TICK_AT, 8);
-    if (expires) in(84, 4, 0, 63, "the inserts since the last slice");
-    if (expires) in(88, 8, tick - 15, tick, "the tick of the last exchange");
-    long swept = expires ? in(96, 8, 0, blocks, "the swept blocks") : 0;
+    boolean doubles = field(64, 0, most, "the maximal capacity") > capacity;
+    if (doubles && growth == 0) field(56, slots / 2, slots, "the capacity of what doubles");
+    life = expires ? (int) field(80, 1, 14, "the life") : 0;
+    tick = expires ? field(4032) : 0;
+    if (expires) field(84, 0, 63, "the inserts since the last slice");
+    if (expires) field(88, tick - 15, tick, "the tick of the last exchange");
+    long swept = expires ? field(96, 0, blocks, "the swept blocks") : 0;
     long kinds = index < 5 ? 0x7fff7fff : 0;
-    if ((number(36, 4) & ~kinds) != 0) throw wrong(36, "reserved bytes, or kinds of keys that it does not know");
-    for (int at = expires ? 104 : 80; at < CHECKSUM_AT; at += 8) {
-      if (!expires || at != TICK_AT) in(at, 8, 0, 0, "reserved bytes");
+    if ((field(36) & ~kinds) != 0) throw wrong(place(36), "reserved bytes, or kinds of keys that it does not know");
+    int unused = expires ? place(96) + 8 : isPage ? 80 : checksumAt;
+    for (int at = unused; at < checksumAt; at += 8) {
+      if (!expires || at != tickAt) in(at, 8, 0, 0, "reserved bytes");
     }
-    long content = 64 * (blocks + (expires ? (blocks + 63) / 64 : 0)), sums = HEADER + content;
+    long content = 64 * (blocks + (expires ? (blocks + 63) / 64 : 0)), sums = header + content;
     long sections = (content + SECTION - 1) / SECTION, end = sums + 8 * sections + 8;
-    in(72, 8, end, end, "the length");
+    if (isPage) in(72, 8, end, end, "the length");
     if (length != end) throw wrong(Math.min(length, end), "the file should end at byte " + end);
 
     inChecksum(end - 8, sums, (int) (end - 8 - sums), "the checksums");
     long taken = 0;
-    for (long at = HEADER; at < sums; at += SECTION) {
+    for (long at = header; at < sums; at += SECTION) {
       int bytes = (int) Math.min(SECTION, sums - at);
-      inChecksum(sums + (at - HEADER) / SECTION * 8, at, bytes, "the section at byte " + at);
-      long last = Math.min(blocks, (at - HEADER + bytes) / 64);
-      for (long b = (at - HEADER) / 64; b < last; b++) taken += checkBlock(b, b < swept ? 1 : 0);
+      inChecksum(sums + (at - header) / SECTION * 8, at, bytes, "the section at byte " + at);
+      long last = Math.min(blocks, (at - header + bytes) / 64);
+      for (long b = (at - header) / 64; b < last; b++) taken += checkBlock(b, b < swept ? 1 : 0);
     }
-    in(48, 8, taken, taken, "the keys");
-    for (long at = HEADER + 65 * blocks; at < sums; at++) in(at, 1, 0, 0, "what is behind the next marks");
+    field(48, taken, taken, "the keys");
+    for (long at = header + 65 * blocks; at < sums; at++) in(at, 1, 0, 0, "what is behind the next marks");
     before = mix(seed, M2, M1);
     multiplier = mix(before + seed, M1, M2) | 1;
   }
@@ -141,13 +150,31 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     return new FormatException(name, at, cause);
   }
 
-  /** The number of 1, 4 or 8 bytes at an offset. */
+  /** The number of up to 8 bytes at an offset. */
   private long number(long at, int bytes) throws FormatException {
     if (at + bytes > length) throw wrong(length, "the file ends too early");
     ByteBuffer data = piece(at);
     int offset = offset(at);
-    if (bytes == 1) return data.get(offset) & 0xff;
-    return bytes == 8 ? data.getLong(offset) : data.getInt(offset) & 0xffffffffL;
+    long number = 0;
+    for (int i = bytes; i-- > 0; ) number = number << 8 | data.get(offset + i) & 0xff;
+    return number;
+  }
+
+  /** The field that version 1 of the format has at this place. */
+  private static int[] of(int page) {
+    int i = 0;
+    while (FIELDS[i][0] != page) i++;
+    return FIELDS[i];
+  }
+
+  private int place(int page) { return of(page)[header == 4096 ? 0 : 1]; }
+
+  private long field(int page) throws FormatException {
+    return number(place(page), of(page)[header == 4096 ? 2 : 3]);
+  }
+
+  private long field(int page, long least, long most, String what) throws FormatException {
+    return in(place(page), of(page)[header == 4096 ? 2 : 3], least, most, what);
   }
 
   /** The same, which must be from `least` to `most`, all without signs. */
@@ -171,8 +198,8 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
 
   /** How many slots of the block are taken. */
   private int checkBlock(long block, int leastLeft) throws FormatException {
-    ByteBuffer data = piece(HEADER + 64 * block);
-    int at = offset(HEADER + 64 * block), locks = data.getInt(at + MARK) >>> 8, taken = 0;
+    ByteBuffer data = piece(header + 64 * block);
+    int at = offset(header + 64 * block), locks = data.getInt(at + MARK) >>> 8, taken = 0;
     boolean good = turnsOver ? (locks & ~0x1e) == 0 && locks <= 2 * 12 : locks == 0;
     good &= width != 9 || data.getShort(at + 58) >>> 4 == 0;
     for (int s = 0; s < segments * segmentSlots; s++) {
@@ -185,7 +212,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
       taken += free ? 0 : 1;
     }
     if (good) return taken;
-    throw wrong(HEADER + 64 * block, "a slot, lock or version of block " + block + " cannot be");
+    throw wrong(header + 64 * block, "a slot, lock or version of block " + block + " cannot be");
   }
 
   private ByteBuffer piece(long at) { return pieces[(int) (at / PIECE)]; }
@@ -235,7 +262,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
   }
 
   /** Where a hash's home block is: a block's number is that of its base and, below, of the child. */
-  private long home(long hash) { return HEADER + Xxh3.high64(hash, blocks) * 64; }
+  private long home(long hash) { return header + Xxh3.high64(hash, blocks) * 64; }
 
   /** Where its other block is, or its home if it has no other. */
   private long other(long hash, int pair) {
@@ -243,7 +270,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     long base = Xxh3.high64(Xxh3.shifted(x, 32) * 0x5494fc2a78752677L, bases)
         - Xxh3.high64(hash, bases);
     if (base < 0) base += bases;
-    return HEADER + ((base << growth) + (pair >>> 4 + bits - growth)) * 64;
+    return header + ((base << growth) + (pair >>> 4 + bits - growth)) * 64;
   }
 
   /** The slot of a pair's bucket in a segment. */
