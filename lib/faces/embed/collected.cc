@@ -1,10 +1,12 @@
 #include "lib/faces/embed/collected.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,6 +18,7 @@
 #include "lib/filters/filter/blocks.h"
 #include "lib/filters/filter/bulk_build.h"
 #include "lib/filters/filter/growth.h"
+#include "lib/filters/filter/sizing.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
@@ -49,6 +52,17 @@ void insert_each(std::span<Hash> part) {
     for (; at != 0 && part[at - 1].value > hash.value; --at) part[at] = part[at - 1];
     part[at] = hash;
   }
+}
+
+// Puts ascending hashes behind the `kept` that `to` has, but for those that go beyond these copies
+// of one. Returns how many it has then.
+std::size_t keep_copies(std::span<const Hash> sorted, std::size_t copies, std::span<Hash> to,
+                        std::size_t kept) {
+  for (const Hash hash : sorted) {
+    const bool is_surplus = kept >= copies && to[kept - copies].value == hash.value;
+    if (!is_surplus) to[kept++] = hash;
+  }
+  return kept;
 }
 
 // All hashes but what goes beyond these copies of one, in ascending order.
@@ -89,10 +103,7 @@ std::shared_ptr<Hashes> without_surplus(Pieces pieces, std::size_t copies) {
     } else {
       insert_each(sorted);
     }
-    for (const Hash hash : sorted) {
-      const bool is_surplus = kept >= copies && (*all)[kept - copies].value == hash.value;
-      if (!is_surplus) (*all)[kept++] = hash;
-    }
+    kept = keep_copies(sorted, copies, *all, kept);
   }
   all->resize(kept);
   return all;
@@ -145,6 +156,11 @@ std::string difference(const Filter& one, const Filter& other) {
 }  // namespace
 
 void HashCollector::add(std::span<const Hash> hashes, std::uint64_t most) {
+  if (has_few_alone() && hashes.size() <= few_.size() - few_count_) {
+    std::ranges::copy(hashes, few_.begin() + static_cast<std::ptrdiff_t>(few_count_));
+    few_count_ += hashes.size();
+    return;
+  }
   if (last_.use_count() != 1) {
     if (last_ != nullptr) whole_.push_back(std::move(last_));
     last_ = std::make_shared<Hashes>();
@@ -156,9 +172,19 @@ void HashCollector::add(std::span<const Hash> hashes, std::uint64_t most) {
 void HashCollector::add(const HashCollector& other) {
   whole_.insert(whole_.end(), other.whole_.begin(), other.whole_.end());
   if (other.last_ != nullptr) whole_.push_back(other.last_);
+  add(std::span(other.few_).first(other.few_count_), std::numeric_limits<std::size_t>::max());
 }
 
 std::span<const Hash> HashCollector::finish(std::uint64_t most) {
+  const std::span few = std::span(few_).first(few_count_);
+  if (has_few_alone()) {
+    std::ranges::sort(few, {}, &Hash::value);
+    few_count_ = keep_copies(few, copies_, few, 0);
+    if (few_count_ > most) throw TooBig();
+    return std::span(few_).first(few_count_);
+  }
+  if (!few.empty()) whole_.push_back(std::make_shared<Hashes>(few.begin(), few.end()));
+  few_count_ = 0;
   if (last_ != nullptr) whole_.push_back(std::move(last_));
   const auto all = without_surplus(std::move(whole_), copies_);
   whole_.assign(1, all);
@@ -222,6 +248,28 @@ void BuildOptions::add(const BuildOptions& other) {
   set(*other.fpr, given != 0 ? std::optional(given) : std::nullopt);
 }
 
+namespace {
+
+// A filter of so few keys that inserts are faster than what a build in bulk begins with; nothing
+// where that is to decide.
+std::optional<Filter> of_few(const Options& options, std::span<const Hash> keys) {
+  constexpr std::size_t kFew = 32;
+  if (keys.size() > kFew || options.capacity > kFew) return std::nullopt;
+  // To decide on a shape takes longer than all the rest, and few capacities have one rate.
+  static thread_local struct {
+    double fpr = -1;
+    std::array<std::optional<Shape>, kFew + 1> of;
+  } shapes;
+  if (shapes.fpr != options.fpr) shapes = {options.fpr, {}};
+  std::optional<Shape>& shape = shapes.of[options.capacity];
+  if (!shape) shape = decide_size(options).shape(options.seed);
+  Filter filter = FilterAccess::make(make_blocks(*shape, options.memory));
+  const bool are_in = std::ranges::all_of(keys, [&](Hash key) { return bool{filter.insert(key)}; });
+  return are_in ? std::optional(std::move(filter)) : std::nullopt;
+}
+
+}  // namespace
+
 Filter BuildOptions::filter(std::span<const Hash> keys, KeyKinds key_kinds, std::uint64_t longest,
                             const std::function<void()>& pause) const {
   const std::uint64_t fitting = std::max<std::uint64_t>(keys.size(), 1);
@@ -231,7 +279,8 @@ Filter BuildOptions::filter(std::span<const Hash> keys, KeyKinds key_kinds, std:
     // A filter takes a byte a key at least.
     if (options.capacity > longest) throw TooBig();
     try {
-      Filter built = build_in_bulk(options, keys, {}, tasks);
+      std::optional<Filter> few = of_few(options, keys);
+      Filter built = few ? *std::move(few) : build_in_bulk(options, keys, {}, tasks);
       FilterAccess::blocks(built).key_kinds = key_kinds;
       return built;
     } catch (const std::length_error&) {

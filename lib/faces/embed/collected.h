@@ -3,6 +3,7 @@
 #ifndef NESTLINE_LIB_FACES_EMBED_COLLECTED_H_
 #define NESTLINE_LIB_FACES_EMBED_COLLECTED_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -69,7 +70,8 @@ struct PageAllocator {
 // power of two with all its copies. There are not if few of those can be dropped, and the sample is
 // about as large as it should be, so that no key outside it has a large share of the rows.
 //
-// What one takes over from another both have, and neither changes; the result is in one piece.
+// What one takes over from another both have, and neither changes; the result is in one piece. The
+// first few are in the collector itself: there may be one for each of many small groups.
 class HashCollector {
  public:
   using Hashes = std::vector<Hash, PageAllocator<Hash>>;
@@ -82,7 +84,10 @@ class HashCollector {
 
  private:
   void make_room(std::size_t more, std::uint64_t most);
+  [[nodiscard]] bool has_few_alone() const { return last_ == nullptr && whole_.empty(); }
   std::size_t copies_;
+  std::array<Hash, 8> few_;
+  std::size_t few_count_ = 0;
   std::shared_ptr<Hashes> last_;                      // grows, unless others have it too
   std::vector<std::shared_ptr<const Hashes>> whole_;  // of these none does
 };
