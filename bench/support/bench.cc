@@ -149,6 +149,7 @@ int run(int argc, char** argv) {
   add_files();
   add_references();
   add_spaces();
+  add_overlaps();
   add_reading();
   add_writing();
   add_changing();

@@ -22,6 +22,7 @@ void add_kernel_cycles();  // one thread: cycles of the parts of a lookup and an
 void add_files();          // save, load, map
 void add_references();     // the same on other filters and sets, beside nestline
 void add_spaces();         // bits a key and false positives, beside Bloom filters
+void add_overlaps();       // two filters: their common keys, beside Bloom filters
 void add_reading();        // lookups: against Filter, with more threads, beside a writer
 void add_writing();        // what a writer of a ConcurrentFilter pays for the others
 void add_changing();       // inserts with more threads; a mix of everything against libcuckoo

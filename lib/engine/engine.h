@@ -289,6 +289,9 @@ struct Engine {
 struct FilterEngine : Engine {
   FilterLookups lookups_alone;
   ByPolicy<FilterOperations> operations;
+  // How many residents two filters of one geometry have in common, each with one that looks the
+  // same; `any`: or another number above 0. Nothing changes meanwhile (kernels/overlap-inl.h).
+  std::uint64_t (*count_common)(const BlocksView& one, const BlocksView& other, bool any) noexcept;
 };
 struct MapletEngine : Engine {
   MapletLookups values;

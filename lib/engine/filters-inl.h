@@ -17,6 +17,7 @@
 #include "lib/engine/engines-inl.h"
 #include "lib/engine/kernels/build_kernels.h"
 #include "lib/engine/kernels/bulk_place-inl.h"
+#include "lib/engine/kernels/overlap-inl.h"
 #include "lib/engine/kernels/split-inl.h"
 #include "lib/engine/operations-inl.h"
 
@@ -171,6 +172,7 @@ struct EngineOf<Filters<kBits>, L> {
     engine.lookups = lookup_operations<Plain>();
     engine.operations = {filter_operations<L, NoLocks>(), filter_operations<L, OneWriter>(),
                          filter_operations<L, BlockLocks>()};
+    engine.count_common = count_common<Plain>;
     engine.build = &kBuild<L>;
 #endif
 #endif

@@ -45,6 +45,16 @@ class BlockedBloom {
   std::size_t may_contain(std::span<const std::uint64_t> keys, std::span<std::uint8_t> out) const {
     return kernels_->may_contain(words_.data(), blocks_, shape_.bits, keys, out.data());
   }
+  // Whether a key may be in both, of filters of one bit in each word and of one size: some block
+  // has common bits in each of its words.
+  [[nodiscard]] bool may_share(const BlockedBloom& other) const {
+    for (std::size_t block = 0; block < words_.size(); block += 8) {
+      bool all = true;
+      for (std::size_t i = block; i < block + 8; ++i) all &= (words_[i] & other.words_[i]) != 0;
+      if (all) return true;
+    }
+    return false;
+  }
   void clear() { std::ranges::fill(words_, 0u); }
   // Which of the keys are in one of the filters, all of one shape and size; returns how many.
   // count_in_any: key by key, in the order of the filters, as a program's loop with all of it

@@ -154,6 +154,29 @@ class ResidentLanes {
     const V q = hn::Add(bucket_offsets, rotations(s, multipliers, multipliers));
     return hn::Min(q, hn::Sub(q, per_lane()));
   }
+  // All ones where the fingerprint of slot s, s + 1, ... is that which the other block has at its
+  // index in a segment. Means nothing for free slots.
+  HWY_INLINE V equal_to(std::size_t s, const ResidentLanes& other, std::uint32_t segment,
+                        V indices) const {
+    static_assert(L::kSlotsPerSegment * sizeof(T) <= 16);
+    const D d;
+    const hn::Repartition<std::uint8_t, D> bytes;
+    const auto take = [&](const T* from) HWY_ATTR {
+      auto at = hn::BitCast(bytes, indices);
+      if constexpr (!kBytes) {  // both bytes of a halfword
+        const V pairs = hn::Mul(indices, hn::Set(d, T{0x0202}));
+        at = hn::BitCast(bytes, hn::Add(pairs, hn::Set(d, T{0x0100})));
+      }
+      const auto all = hn::LoadDup128(d, from + std::size_t{segment} * L::kSlotsPerSegment);
+      return hn::BitCast(d, hn::TableLookupBytes(hn::BitCast(bytes, all), at));
+    };
+    V different = hn::Xor(first_parts(s), take(other.lanes()));
+    if constexpr (kHighParts) {
+      const V high = hn::Load(d, high_parts_ + s);
+      different = hn::Or(different, hn::Xor(high, take(other.high_parts_)));
+    }
+    return hn::VecFromMask(d, hn::Eq(different, hn::Zero(d)));
+  }
   // Each as one number: fingerprint, bucket offset << 16.
   HWY_INLINE void store_pairs(std::size_t s, std::uint32_t* pairs) const {
     const D d;

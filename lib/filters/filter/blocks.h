@@ -106,6 +106,8 @@ OwnedBlocks make_blocks(const Shape& shape, std::pmr::memory_resource* memory);
 // Keys / slots, and the expected false-positive rate, for `keys` keys.
 double load_factor(const Blocks& state, std::uint64_t keys);
 double expected_fpr(const Blocks& state, std::uint64_t keys);
+// The share of absent keys that need a second block, by the marks (of 4096 blocks at most).
+double second_probes_of(const Blocks& state);
 
 // Access to a filter's blocks for other rooms.
 struct FilterAccess {

@@ -121,7 +121,7 @@ double load_factor(const Blocks& state, std::uint64_t keys) {
   return static_cast<double>(keys) / static_cast<double>(state.shape().slots());
 }
 
-double expected_fpr(const Blocks& state, std::uint64_t keys) {
+double second_probes_of(const Blocks& state) {
   constexpr std::uint64_t kSample = 4096;
   const Geometry& geometry = state.view.geometry;
   const std::uint64_t sample = std::min(kSample, geometry.blocks());
@@ -136,9 +136,13 @@ double expected_fpr(const Blocks& state, std::uint64_t keys) {
                                   state.view.blocks[block].overflow_mark());
   }
   // One key in base_blocks has no other block.
-  second_probes *=
-      (1 - 1 / static_cast<double>(geometry.base_blocks)) / static_cast<double>(sample);
-  return false_positive_rate(state.bits, load_factor(state, keys), second_probes, geometry.growth);
+  return second_probes * (1 - 1 / static_cast<double>(geometry.base_blocks)) /
+         static_cast<double>(sample);
+}
+
+double expected_fpr(const Blocks& state, std::uint64_t keys) {
+  return false_positive_rate(state.bits, load_factor(state, keys), second_probes_of(state),
+                             state.view.geometry.growth);
 }
 
 Filter::Filter(const Options& options) : Filter(make_state(options)) {}
