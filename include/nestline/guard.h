@@ -61,6 +61,7 @@
 #include "nestline/filter.h"
 #include "nestline/io.h"
 #include "nestline/keys.h"
+#include "nestline/pass_rate.h"
 
 namespace nestline { inline namespace v0_3 {
 
@@ -160,21 +161,25 @@ class Guard {
   /// False: the key is certainly not in the engine.
   [[nodiscard]] NESTLINE_HERE bool may_contain(Key key) const { return may_have(hash(key)); }
 
-  /// get() if the key may be there, else false, null or std::nullopt, whichever get() returns.
+  /// get() if the key may be there, else false, null or std::nullopt, whichever get() returns. With
+  /// a rate, of the calling thread, also get() without a look while most keys are there (PassRate).
   template <std::invocable Get>
-  requires GuardAnswer<std::invoke_result_t<Get>> NESTLINE_HERE auto get(Key key, Get&& get) const {
-    return may_contain(key) ? get() : decltype(get()){};
+  requires GuardAnswer<std::invoke_result_t<Get>> NESTLINE_HERE auto get(
+      Key key, Get&& get, PassRate* rate = nullptr) const {
+    const bool asks = rate == nullptr ? may_contain(key) : rate->may_contain(*this, key);
+    return asks ? get() : decltype(get()){};
   }
 
   /// Calls ask(positions) for the keys that may be there, up to 1,024 at a time and in ascending
-  /// order. At most 2^32 keys.
+  /// order; `rate` as of get. At most 2^32 keys.
   template <std::invocable<std::span<const std::uint32_t>> Ask>
-  NESTLINE_HERE void get_many(KeySpan keys, Ask&& ask) const {
+  NESTLINE_HERE void get_many(KeySpan keys, Ask&& ask, PassRate* rate = nullptr) const {
     std::array<std::uint32_t, 1024> positions;
     for (std::size_t at = 0; at < keys.size(); at += positions.size()) {
-      const std::size_t count = (std::min)(positions.size(), keys.size() - at);
+      const auto all = std::span(positions).first((std::min)(positions.size(), keys.size() - at));
+      const KeySpan some = keys.subspan(at, all.size());
       const auto found =
-          std::span(positions).first(select(keys.subspan(at, count), std::span(positions)));
+          all.first(rate == nullptr ? select(some, all) : rate->select(*this, some, all));
       for (std::uint32_t& each : found) each += static_cast<std::uint32_t>(at);
       if (!found.empty()) ask(std::span<const std::uint32_t>(found));
     }
@@ -258,6 +263,7 @@ class Guard {
     return state_ == State::filtering || state_ == State::filling;
   }
 
+  friend class PassRate;  // for select
   [[nodiscard]] NESTLINE_HERE bool may_have(Hash hash) const {
     if (state_ != State::filtering) return true;
     if (list_size_ != 0) {

@@ -239,6 +239,22 @@ bool nestline_grow(nestline_filter* filter, const char** error);
 bool nestline_merge(nestline_filter* filter, const nestline_filter* other, nestline_copies copies,
                     uint64_t* left_out, const char** error);
 
+/// What two filters have in common; see Overlap in filter.h.
+typedef struct nestline_overlap {
+  uint64_t matches;       ///< At least as many keys as are common, and copies that both have.
+  double by_chance;       ///< Matches to expect if no key was common.
+  double estimate;        ///< Of the common keys.
+  double standard_error;  ///< Of `estimate`.
+} nestline_overlap;
+
+/// False: certainly no key is in both filters, which must be as nestline_merge wants them; neither
+/// is changed. True: some may be, or the call failed. Needs memory for a copy of each.
+bool nestline_may_overlap(const nestline_filter* filter, const nestline_filter* other,
+                          const char** error);
+/// Counts what may be common. Needs memory for a copy of each.
+bool nestline_count_common(const nestline_filter* filter, const nestline_filter* other,
+                           nestline_overlap* overlap, const char** error);
+
 // Properties of a filter. These functions cannot fail; for NULL they return 0 or false, and so do
 // those about growth for a filter that does not grow.
 

@@ -44,6 +44,11 @@ void content(const nestline_filter* filter, auto&& visit) {
   });
 }
 
+Filter copy_of(const nestline_filter* filter) {
+  return with<ConcurrentFilter, MappedFilter>(filter,
+                                              [](const auto& one) { return one.snapshot(); });
+}
+
 const MappedFilter* mapped_in(const nestline_filter* filter) {
   require_handle(filter);
   return std::get_if<MappedFilter>(&filter->kind);
@@ -148,10 +153,23 @@ bool nestline_merge(nestline_filter* filter, const nestline_filter* other, nestl
     require(copies == NESTLINE_MERGE_ALL || copies == NESTLINE_MERGE_MOST ||
                 copies == NESTLINE_MERGE_THAT_FIT,
             "copies is none of NESTLINE_MERGE_ALL, NESTLINE_MERGE_MOST, NESTLINE_MERGE_THAT_FIT");
-    const uint64_t left = into.merge(
-        with<ConcurrentFilter, MappedFilter>(other, [](const auto& one) { return one.snapshot(); }),
-        static_cast<nestline::Copies>(copies));
+    const uint64_t left = into.merge(copy_of(other), static_cast<nestline::Copies>(copies));
     if (left_out != nullptr) *left_out = left;
+  });
+}
+
+bool nestline_may_overlap(const nestline_filter* filter, const nestline_filter* other,
+                          const char** error) {
+  return guarded(error, true, [&] { return copy_of(filter).may_overlap(copy_of(other)); });
+}
+
+bool nestline_count_common(const nestline_filter* filter, const nestline_filter* other,
+                           nestline_overlap* overlap, const char** error) {
+  return done(error, [&] {
+    require(overlap != nullptr, "overlap is NULL");
+    const auto [matches, by_chance, estimate, standard_error] =
+        copy_of(filter).count_common(copy_of(other));
+    *overlap = {matches, by_chance, estimate, standard_error};
   });
 }
 

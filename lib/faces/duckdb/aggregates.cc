@@ -118,22 +118,13 @@ struct Merge : State {
     });
   }
   void add(const Merge& other) { filters.insert(other.filters.begin(), other.filters.end()); }
-  // Of times, and of rows, SQL joins kinds whose keys are others: the union would answer for half.
-  static void refuse_other_kinds(KeyKinds one, KeyKinds other) {
-    constexpr KeyKinds kTimes = kDateKeys | kTimestampKeys | kTimestampWithZoneKeys;
-    constexpr KeyKinds kRows = kRowKeys | ~KeyKinds{0} << kMemberShift;
-    for (const KeyKinds kinds : {kTimes, kRows}) {
-      const bool have_both = (one & kinds) != 0 && (other & kinds) != 0;
-      if (!have_both || ((one ^ other) & kinds) == 0) continue;
-      throw Refusal("filters of keys of kind " + key_kinds_text(one) + " and " +
-                    key_kinds_text(other) + " cannot be merged: they are different keys");
-    }
-  }
   std::optional<Filter> result() {
     std::optional<Filter> all;
     for (const auto& [_, next] : filters) {
       if (all) {
-        if (next->size() != 0) refuse_other_kinds(all->key_kinds(), next->key_kinds());
+        if (next->size() != 0) {
+          refuse_other_kinds(all->key_kinds(), next->key_kinds(), "merged");
+        }
         unite(*all, next->snapshot());
       } else {
         all = next->snapshot();

@@ -13,13 +13,26 @@
 
 namespace nestline { inline namespace v0_3 { namespace duckdb {
 
+namespace {
+
+constexpr std::uint32_t kMark = 0x7473656e;  // "nest": a handle begins with it
+bool is_a_handle(std::span<const std::byte> bytes) {
+  return bytes.size() == sizeof(Filters::Handle) && get<std::uint32_t>(bytes, 0) == kMark;
+}
+
+}  // namespace
+
+std::uint64_t Filters::number_of(std::span<const std::byte> bytes) const {
+  if (is_a_handle(bytes)) return get<std::uint64_t>(bytes, 4);
+  const Identity identity = identity_of(bytes);
+  return hash_key(std::span<const std::byte>(identity), seed_).value;
+}
+
 Filters::Opened Filters::open(std::span<const std::byte> bytes, For use) {
-  const bool is_handle = bytes.size() == sizeof(Handle) && get<std::uint32_t>(bytes, 0) == kMark;
+  const bool is_handle = is_a_handle(bytes);
   Identity identity{};
   if (!is_handle) identity = identity_of(bytes);
-  const std::uint64_t number = is_handle
-                                   ? get<std::uint64_t>(bytes, 4)
-                                   : hash_key(std::span<const std::byte>(identity), seed_).value;
+  const std::uint64_t number = number_of(bytes);
   {
     const std::lock_guard lock(mutex_);
     const auto place = places_.find(number);

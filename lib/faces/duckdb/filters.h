@@ -51,6 +51,8 @@ class Filters {
   // std::runtime_error for the handle of a filter that has gone. Safe in any thread. O(1), and
   // O(bytes) for the first time.
   Opened open(std::span<const std::byte> bytes, For use = For::once);
+  // What tells this filter from others.
+  [[nodiscard]] std::uint64_t number_of(std::span<const std::byte> bytes) const;
   // Sets the limits, and lets go what is beyond. Safe in any thread.
   void limit(Size most);
   struct State {
@@ -60,7 +62,6 @@ class Filters {
   [[nodiscard]] State state();
 
  private:
-  static constexpr std::uint32_t kMark = 0x7473656e;  // "nest": a handle begins with it
   struct Kept {
     std::uint64_t number;
     Opened opened;

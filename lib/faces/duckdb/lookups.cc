@@ -11,10 +11,12 @@
 #include <string_view>
 #include <system_error>
 #include <tuple>
+#include <type_traits>
 
 #include "lib/faces/duckdb/filters.h"
 #include "lib/faces/duckdb/vectors.h"
 #include "lib/faces/embed/collected.h"
+#include "lib/faces/embed/pass_rate.h"
 #include "nestline/io.h"
 
 namespace nestline { inline namespace v0_3 { namespace duckdb {
@@ -63,6 +65,35 @@ void look_up(duckdb_function_info info, duckdb_data_chunk input, Output output) 
   });
 }
 
+// The same as may_contain, without a look where most keys of this filter passed lately in this
+// thread.
+void worth_joining(duckdb_function_info info, duckdb_data_chunk input, Output output) noexcept {
+  guarded(info, duckdb_scalar_function_set_error, [&] {
+    thread_local PassRates rates;
+    const idx_t count = duckdb_data_chunk_get_size(input);
+    const Strings filters = without_nulls(input, 0, kFilter);
+    const Column<std::byte> nulls(input, 1);
+    auto* const out = static_cast<std::uint8_t*>(duckdb_vector_get_data(output));
+    for_each_run(filters, count, [&](idx_t first, idx_t end) {
+      const auto bytes = bytes_of(filters[first]);
+      const std::span answers(out + first, end - first);
+      PassRate& rate = rates.of(duckdb::filters().number_of(bytes));
+      if (!rate.asks_next(answers.size())) {
+        std::ranges::fill(answers, std::uint8_t{1});
+        return;
+      }
+      const auto filter = opened(bytes).filter;
+      Keys& keys = keys_of(input, 1);
+      require_key_kinds(filter->key_kinds(), keys.kinds());
+      rate.note(answers.size(),
+                filter->may_contain(keys.batch(first, end, filter->seed()), answers));
+    });
+    for (idx_t row = 0; row < count && nulls.has_nulls(); ++row) {
+      if (nulls.is_null(row)) set_null(output, row);
+    }
+  });
+}
+
 // The body of the other functions: work(row, values...) for each row, of which no value is NULL.
 // `names`: what the values are.
 template <std::size_t kColumns, typename Work>
@@ -87,6 +118,23 @@ void describe(duckdb_function_info info, duckdb_data_chunk input, Output output)
     const std::string kinds = key_kinds_text(filter.key_kinds());
     set_bytes(duckdb_struct_vector_get_child(output, kFigures.size() - 1), row,
               std::as_bytes(std::span(kinds)));
+  });
+}
+
+// What kAsk(filter, filter) answers: whether they may overlap, or the figures of what they do.
+constexpr std::array kOverlap{"matches", "by_chance", "estimate", "standard_error"};
+template <auto kAsk>
+void compare(duckdb_function_info info, duckdb_data_chunk input, Output output) {
+  const std::array names{kFilter, kFilter};
+  for_each_row(info, input, names, [&](idx_t row, const auto& one, const auto& other) {
+    const auto answer =
+        compared(*opened(bytes_of(one)).filter, *opened(bytes_of(other)).filter, kAsk);
+    if constexpr (std::is_same_v<decltype(answer), const bool>) {
+      static_cast<bool*>(duckdb_vector_get_data(output))[row] = answer;
+    } else {
+      const auto [matches, by_chance, estimate, standard_error] = answer;
+      set_members(output, row, matches, by_chance, estimate, standard_error);
+    }
   });
 }
 
@@ -191,7 +239,9 @@ bool add_lookups(duckdb_connection connection) {
   std::array figure_types{number.get(), number.get(), integer.get(),
                           real.get(),   number.get(), text.get()};
   std::array limit_types{number.get(), number.get(), number.get(), number.get()};
-  const Type figures(struct_of(figure_types, kFigures)), limits(struct_of(limit_types, kLimits));
+  std::array overlap_types{number.get(), real.get(), real.get(), real.get()};
+  const Type figures(struct_of(figure_types, kFigures)), limits(struct_of(limit_types, kLimits)),
+      overlap(struct_of(overlap_types, kOverlap));
   // Files change, and what is open does, so their functions are called anew each time.
   const Function functions[] = {
       {"nestline_may_contain", look_up<kMayContain>, {kBlob, kKey}, boolean.get()},
@@ -201,6 +251,10 @@ bool add_lookups(duckdb_connection connection) {
       {"nestline_contains_or_null", look_up<kMayContain, kNull>, {kBlob, kKey}, boolean.get()},
       {"nestline_count", look_up<kCount>, {kBlob, kKey}, small.get()},
       {"nestline_count_or_null", look_up<kCount, kNull>, {kBlob, kKey}, small.get()},
+      // What it answers depends on what came before.
+      {"nestline_worth_joining", worth_joining, {kBlob, kKey}, boolean.get(), true},
+      {"nestline_may_overlap", compare<kMayOverlap>, {kBlob, kBlob}, boolean.get()},
+      {"nestline_count_common", compare<kCountCommon>, {kBlob, kBlob}, overlap.get()},
       {"nestline_open", open_filter, {kBlob}, blob.get(), true},
       {"nestline_info", describe, {kBlob}, figures.get()},
       {"nestline_load", load_file, {DUCKDB_TYPE_VARCHAR}, blob.get(), true},

@@ -213,6 +213,17 @@ void require_key_kinds(KeyKinds built, KeyKinds asked) {
                 ": they are different keys, so cast one to the type of the other");
 }
 
+void refuse_other_kinds(KeyKinds one, KeyKinds other, const char* what) {
+  constexpr KeyKinds kTimes = kDateKeys | kTimestampKeys | kTimestampWithZoneKeys;
+  constexpr KeyKinds kRows = kRowKeys | ~KeyKinds{0} << kMemberShift;
+  for (const KeyKinds kinds : {kTimes, kRows}) {
+    const bool have_both = (one & kinds) != 0 && (other & kinds) != 0;
+    if (!have_both || ((one ^ other) & kinds) == 0) continue;
+    throw Refusal("filters of keys of kind " + key_kinds_text(one) + " and " +
+                  key_kinds_text(other) + " cannot be " + what + ": they are different keys");
+  }
+}
+
 void take_key_kinds(Filter& filter, KeyKinds kinds) {
   const KeyKinds named = filter.key_kinds();
   require_key_kinds(named, kinds);

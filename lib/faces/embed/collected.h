@@ -36,6 +36,21 @@ struct TooBig : std::length_error {
 void require_key_kinds(KeyKinds built, KeyKinds asked);
 // The same for keys that are to change a filter; one without keys that names none names these then.
 void take_key_kinds(Filter& filter, KeyKinds kinds);
+// Throws Refusal where SQL joins keys of one filter with those of the other that are not the same:
+// of times, and of rows, of other kinds. `what`: which the filters then cannot be.
+void refuse_other_kinds(KeyKinds one, KeyKinds other, const char* what);
+// What ask(one, other) answers, for filters that SQL may compare. Throws Refusal,
+// std::invalid_argument.
+auto compared(const Filter& one, const Filter& other, auto&& ask) {
+  refuse_other_kinds(one.key_kinds(), other.key_kinds(), "compared");
+  return ask(one, other);
+}
+constexpr auto kMayOverlap = [](const Filter& one, const Filter& other) {
+  return one.may_overlap(other);
+};
+constexpr auto kCountCommon = [](const Filter& one, const Filter& other) {
+  return one.count_common(other);
+};
 // Inserts all of these keys. Throws Refusal where there is no room for one, std::bad_alloc; then
 // some are in the filter.
 void insert_all(Filter& filter, std::span<const Hash> hashes);

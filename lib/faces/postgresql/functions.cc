@@ -8,9 +8,9 @@
 #include <string>
 #include <type_traits>
 
-#include "lib/faces/embed/pass_rate.h"
 #include "lib/faces/postgresql/filters.h"
 #include "lib/faces/postgresql/keys.h"
+#include "nestline/pass_rate.h"
 
 namespace nestline { inline namespace v0_3 { namespace postgresql { namespace {
 
@@ -96,6 +96,25 @@ Datum changed(FunctionCallInfo fcinfo, auto apply) {
   }));
 }
 
+// What ask(one, other) answers of two filters.
+auto ask_both(FunctionCallInfo fcinfo, auto ask) {
+  if (PG_ARGISNULL(0) || PG_ARGISNULL(1)) refuse_null_filter();
+  varlena* const one = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
+  varlena* const other = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(1));
+  return in_cpp([&] { return compared(filter_in(payload(one)), filter_in(payload(other)), ask); });
+}
+
+// A row of these values.
+template <std::size_t kColumns>
+Datum row_of(FunctionCallInfo fcinfo, std::array<Datum, kColumns> values) {
+  TupleDesc columns;
+  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE) {
+    elog(ERROR, "the function returns a record");
+  }
+  std::array<bool, kColumns> nulls{};
+  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values.data(), nulls.data()));
+}
+
 // The share of rows that pass, where the filter is known as the query is planned: of the column's
 // distinct values as many as there are keys, and of the others the rate of errors.
 double selectivity(const SupportRequestSelectivity& request) {
@@ -153,7 +172,7 @@ Datum nestline_pg_worth_joining(PG_FUNCTION_ARGS) {
   Call& call = call_of(fcinfo);
   if (!call.rate.asks_next()) PG_RETURN_BOOL(true);
   const bool has_passed = answer<kMayContain>(call, PG_GETARG_DATUM(0), PG_GETARG_DATUM(1)) != 0;
-  call.rate.note(has_passed);
+  call.rate.note(1, has_passed ? 1 : 0);
   PG_RETURN_BOOL(has_passed);
 }
 
@@ -171,10 +190,6 @@ PG_FUNCTION_INFO_V1(nestline_pg_info);
 Datum nestline_pg_info(PG_FUNCTION_ARGS) {
   if (PG_ARGISNULL(0)) refuse_null_filter();
   varlena* const value = PG_DETOAST_DATUM_PACKED(PG_GETARG_DATUM(0));
-  TupleDesc columns;
-  if (get_call_result_type(fcinfo, nullptr, &columns) != TYPEFUNC_COMPOSITE) {
-    elog(ERROR, "nestline_info returns a record");
-  }
   std::array<char, 512> kinds;
   std::array<Datum, 6> figures;
   in_cpp([&] {
@@ -189,8 +204,22 @@ Datum nestline_pg_info(PG_FUNCTION_ARGS) {
                0};
   });
   figures.back() = CStringGetTextDatum(kinds.data());
-  std::array<bool, figures.size()> nulls{};
-  return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), figures.data(), nulls.data()));
+  return row_of(fcinfo, figures);
+}
+
+// Two filters.
+PG_FUNCTION_INFO_V1(nestline_pg_may_overlap);
+Datum nestline_pg_may_overlap(PG_FUNCTION_ARGS) {
+  PG_RETURN_BOOL(ask_both(fcinfo, nestline::kMayOverlap));
+}
+
+PG_FUNCTION_INFO_V1(nestline_pg_count_common);
+Datum nestline_pg_count_common(PG_FUNCTION_ARGS) {
+  const nestline::Overlap overlap = ask_both(fcinfo, nestline::kCountCommon);
+  return row_of(fcinfo,
+                std::array{Int64GetDatum(static_cast<int64>(overlap.matches)),
+                           Float8GetDatum(overlap.by_chance), Float8GetDatum(overlap.estimate),
+                           Float8GetDatum(overlap.standard_error)});
 }
 
 // The planner's question.

@@ -53,6 +53,14 @@ CREATE FUNCTION nestline_info(filter nestline, OUT keys bigint, OUT capacity big
   AS 'MODULE_PATHNAME', 'nestline_pg_info' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION nestline_info IS 'figures: keys, capacity, bits of a fingerprint, rate of false positives, bytes, and which kinds of keys it was built of';
 
+CREATE FUNCTION nestline_may_overlap(filter nestline, other nestline) RETURNS boolean
+  AS 'MODULE_PATHNAME', 'nestline_pg_may_overlap' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION nestline_may_overlap IS 'false: certainly no key is in both filters; true: some may be';
+CREATE FUNCTION nestline_count_common(filter nestline, other nestline, OUT matches bigint, OUT by_chance double precision,
+    OUT estimate double precision, OUT standard_error double precision)
+  AS 'MODULE_PATHNAME', 'nestline_pg_count_common' LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION nestline_count_common IS 'keys that both filters may have: matches, how many of them chance makes, and an estimate with its error';
+
 CREATE FUNCTION nestline_build_step(internal, anycompatible) RETURNS internal
   AS 'MODULE_PATHNAME', 'nestline_pg_build_step' LANGUAGE C IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION nestline_build_step(internal, anycompatible, double precision) RETURNS internal

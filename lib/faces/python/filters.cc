@@ -41,6 +41,23 @@ void bind_constructor(py::class_<Held>& type) {
            py::arg("turns_over") = false);
 }
 
+bool may_overlap(PyFilter& held, PyFilter& other) {
+  const auto one = held.shared(), another = other.shared();
+  const Released released;
+  return one->may_overlap(*another);
+}
+
+py::dict count_common(PyFilter& held, PyFilter& other) {
+  const Overlap overlap = [&] {
+    const auto one = held.shared(), another = other.shared();
+    const Released released;
+    return one->count_common(*another);
+  }();
+  using namespace py::literals;
+  return py::dict("matches"_a = overlap.matches, "by_chance"_a = overlap.by_chance,
+                  "estimate"_a = overlap.estimate, "standard_error"_a = overlap.standard_error);
+}
+
 constexpr const char* kFilterDoc =
     R"(A set of keys that answers "maybe" or "certainly not", and can erase keys.
 
@@ -111,6 +128,20 @@ that find no place. may_contain is True for them all the same.
 >>> "a" in filter, "b" in filter, len(filter)
 (True, True, 2)
 )");
+  method(type, "may_overlap", &may_overlap,
+         R"(False: certainly no key is in both filters, which must be as merge wants them;
+ValueError if not. True: some may be.)",
+         py::arg("other"));
+  method(type, "count_common", &count_common,
+         R"(What may be common, as a dict: matches, at least as many as keys are common;
+by_chance, how many to expect if none was; estimate of the common keys, and its
+standard_error.
+
+>>> one, other = (Filter.build(range(n, n + 700), bits=16, capacity=1000) for n in (0, 600))
+>>> one.may_overlap(other), one.count_common(other)["matches"]
+(True, 100)
+)",
+         py::arg("other"));
   bind_ior(type);
   bind_files(type);
   type.def("__repr__",

@@ -38,7 +38,8 @@ void guarded(sqlite3_context* context, auto&& work) noexcept {
 
 // The functions of SQL, as SQLite calls them. docs/SQLITE.md documents what they do.
 using Step = void(sqlite3_context* context, int count, sqlite3_value** arguments) noexcept;
-Step contains, contains_or_null, count, count_or_null, info, open, file;
+Step contains, contains_or_null, worth_joining, count, count_or_null, overlaps, common, info, open,
+    file;
 // Aggregates: a function for each row, and one for the result.
 using Result = void(sqlite3_context* context) noexcept;
 Step build_step, merge_step, change_step;

@@ -4,7 +4,8 @@
 //
 // Flags. Most functions answer from their arguments alone, so a hostile schema may call them
 // (SQLITE_INNOCUOUS), and they may be in indexes (SQLITE_DETERMINISTIC). nestline_open returns a
-// handle that lasts as long as the statement, so it may not. nestline_file opens a file of the
+// handle that lasts as long as the statement, and nestline_worth_joining answers by what it has
+// answered, so they may not. nestline_file opens a file of the
 // program's user: only the statement itself may call it, no view, trigger or schema
 // (SQLITE_DIRECTONLY). It is deterministic as SQLite understands that, during one statement, so
 // SQLite calls it once for a constant path; what is DIRECTONLY cannot get into an index.
@@ -45,6 +46,9 @@ constexpr Function kFunctions[] = {
     {"nestline_contains_or_null", 2, 2, kPure, contains_or_null, nullptr, nullptr},
     {"nestline_count", 2, 2, kPure, count, nullptr, nullptr},
     {"nestline_count_or_null", 2, 2, kPure, count_or_null, nullptr, nullptr},
+    {"nestline_may_overlap", 2, 2, kPure, overlaps, nullptr, nullptr},
+    {"nestline_count_common", 2, 2, kPure, common, nullptr, nullptr},
+    {"nestline_worth_joining", 2, 2, kOfStatement, worth_joining, nullptr, nullptr},
     {"nestline_info", 1, 1, kPure, info, nullptr, nullptr},
     {"nestline_open", 1, 1, kOfStatement, open, nullptr, nullptr},
     {"nestline_file", 1, 1, kOpensFiles, file, nullptr, nullptr},

@@ -7,23 +7,32 @@
 #include <string>
 #include <variant>
 
+#include "lib/faces/embed/collected.h"
+#include "lib/faces/embed/pass_rate.h"
 #include "lib/faces/sqlite/filter_argument.h"
 #include "lib/faces/sqlite/values.h"
 
 namespace nestline { inline namespace v0_3 { namespace sqlite {
 namespace {
 
+// Adds a member to an object of JSON, which has no last brace yet.
+void add_figure(std::string& text, const char* name, auto number) {
+  char digits[32];  // enough for the shortest form of every double
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
+  text += text.empty() ? "{\"" : ",\"";
+  text += name;
+  text += "\":";
+  text.append(digits, end);
+}
+
+void set_text(sqlite3_context* context, const std::string& text) {
+  sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+}
+
 // The same names and values as `nestline info --json` prints.
 std::string json_text(const auto& filter, std::uint64_t bytes) {
   std::string text;
-  const auto add = [&text](const char* name, auto number) {
-    char digits[32];  // enough for the shortest form of every double
-    const auto end = std::to_chars(std::begin(digits), std::end(digits), number).ptr;
-    text += text.empty() ? "{\"" : ",\"";
-    text += name;
-    text += "\":";
-    text.append(digits, end);
-  };
+  const auto add = [&](const char* name, auto number) { add_figure(text, name, number); };
   add("keys", filter.size());
   add("capacity", filter.capacity());
   add("load_factor", filter.load_factor());
@@ -61,6 +70,19 @@ void look_up(sqlite3_context* context, sqlite3_value** arguments, auto lookup) n
   });
 }
 
+// What ask(one, other) answers of two filters; a mapped one is copied.
+auto ask_both(sqlite3_context* context, sqlite3_value** arguments, auto ask) {
+  const auto whole = [&](sqlite3_value* value, auto&& work) {
+    require_filter(value);
+    const SharedOpened opened = opened_of(context, value);
+    const auto* const mapped = std::get_if<MappedFilter>(&opened->filter);
+    return mapped != nullptr ? work(mapped->snapshot()) : work(std::get<Filter>(opened->filter));
+  };
+  return whole(arguments[0], [&](const Filter& one) {
+    return whole(arguments[1], [&](const Filter& other) { return compared(one, other, ask); });
+  });
+}
+
 void set_handle(sqlite3_context* context, const Opened& opened) {
   const Handle handle = handle_of(opened);
   sqlite3_result_blob(context, handle.data(), static_cast<int>(handle.size()), SQLITE_TRANSIENT);
@@ -90,6 +112,40 @@ void count_or_null(sqlite3_context* context, int /*count*/, sqlite3_value** argu
   if (!is_null(arguments[0])) look_up(context, arguments, kCount);
 }
 
+void worth_joining(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    constexpr int kKeptUnder = -0x72617465;
+    require_filter(arguments[0]);
+    if (is_null(arguments[1])) return;
+    auto* const rates = kept<PassRates>(context, kKeptUnder);
+    if (rates == nullptr) return look_up(context, arguments, kMayContain);
+    PassRate& rate = rates->of(opened_of(context, arguments[0])->number);
+    if (!rate.asks_next()) return sqlite3_result_int(context, 1);
+    look_up(context, arguments, [&](const auto& filter, Key key) {
+      const bool passes = filter.may_contain(key);
+      rate.note(1, passes ? 1 : 0);
+      return passes;
+    });
+  });
+}
+
+void overlaps(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context,
+          [&] { sqlite3_result_int(context, ask_both(context, arguments, kMayOverlap) ? 1 : 0); });
+}
+
+void common(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
+  guarded(context, [&] {
+    const Overlap overlap = ask_both(context, arguments, kCountCommon);
+    std::string text;
+    add_figure(text, "matches", overlap.matches);
+    add_figure(text, "by_chance", overlap.by_chance);
+    add_figure(text, "estimate", overlap.estimate);
+    add_figure(text, "standard_error", overlap.standard_error);
+    set_text(context, text + "}");
+  });
+}
+
 void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) noexcept {
   guarded(context, [&] {
     require_filter(arguments[0]);
@@ -101,7 +157,7 @@ void info(sqlite3_context* context, int /*count*/, sqlite3_value** arguments) no
       const auto bytes = blob_of(arguments[0]);
       text = json_text(Filter::load(bytes), bytes.size());
     }
-    sqlite3_result_text(context, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+    set_text(context, text);
   });
 }
 

@@ -305,6 +305,21 @@ static void test_whole(void) {
         "fingerprints of the same width");
   FAILS(!nestline_merge(filter, other, (nestline_copies)3, NULL, error), "copies is none of");
   FAILS(!nestline_merge(filter, NULL, NESTLINE_MERGE_ALL, NULL, error), "the other filter is NULL");
+  {
+    nestline_overlap overlap = {7, 7, 7, 7};
+    nestline_filter* far = create(kKeys, 8);
+    WORKS(nestline_count_common(filter, other, &overlap, error));
+    CHECK(overlap.matches == kKeys && overlap.estimate > 0.95 * kKeys &&
+          overlap.standard_error > 0);
+    WORKS(nestline_may_overlap(filter, other, error));
+    CHECK(!nestline_may_overlap(filter, far, NULL));
+    FAILS(nestline_may_overlap(filter, wider, error), "fingerprints of the same width");
+    FAILS(nestline_may_overlap(filter, NULL, error), "filter is NULL");
+    FAILS(!nestline_count_common(filter, wider, &overlap, error), "fingerprints of the same width");
+    FAILS(!nestline_count_common(filter, other, NULL, error), "overlap is NULL");
+    CHECK(overlap.matches == kKeys);
+    nestline_free(far);
+  }
   // The snapshot is a filter of its own.
   WORKS(nestline_clear(filter, error));
   WORKS(nestline_merge(filter, other, NESTLINE_MERGE_ALL, NULL, error));

@@ -205,6 +205,76 @@ TEST_F(DuckdbTest, InsertAndEraseGiveChangedCopies) {
   EXPECT_EQ(sql.number("SELECT nestline_info(b).keys FROM f"), 500);
 }
 
+TEST_F(DuckdbTest, WhatTwoFiltersHaveInCommon) {
+  sql.run(
+      "CREATE TABLE f AS SELECT i // 4000 AS n, nestline_build(i, 0.0001, 6000) AS f FROM "
+      "range(12000) r(i) GROUP BY n");
+  sql.run("INSERT INTO f SELECT 9, nestline_build(i, 0.0001, 6000) FROM range(3000, 5000) r(i)");
+  const std::string pairs = " FROM f a, f b WHERE a.n = 9 AND b.n = ";
+  for (const std::string b : {"b.f", "nestline_open(b.f)"}) {
+    EXPECT_EQ(sql.number("SELECT nestline_may_overlap(a.f, " + b + ")::INT" + pairs + "0"), 1);
+    const std::string common = "nestline_count_common(a.f, " + b + ")";
+    for (const std::string figure : {".matches" + pairs + "0", ".estimate" + pairs + "1"}) {
+      const std::int64_t keys = sql.number("SELECT " + common + figure);
+      EXPECT_TRUE(keys >= 992 && keys <= 1008) << keys;
+    }
+    EXPECT_LT(sql.number("SELECT " + common + ".matches" + pairs + "2"), 8);
+    EXPECT_EQ(sql.number("SELECT count(*)" + pairs + "2 AND " + common + ".by_chance < 2 AND " +
+                         common + ".standard_error < 2"),
+              1);
+  }
+  for (const std::string ask : {"nestline_may_overlap", "nestline_count_common"}) {
+    const auto expect_error = [&](const std::string& arguments, const char* sentence) {
+      const std::string error = sql.error("SELECT " + ask + arguments);
+      EXPECT_NE(error.find(sentence), error.npos) << error;
+    };
+    expect_error("(f, nestline_build(1)) FROM f GROUP BY f", "can be compared only if");
+    expect_error("(f, NULL) FROM f", "there is no filter, it is NULL");
+    expect_error("(nestline_build('2024-01-01'::DATE), nestline_build('2024-01-01'::TIMESTAMP))",
+                 "date and timestamp cannot be compared");
+  }
+}
+
+TEST_F(DuckdbTest, WorthJoining) {
+  sql.run(
+      "SET VARIABLE few = (SELECT nestline_open(nestline_build(i, 0.0001)) FROM range(1000) r(i))");
+  sql.run("CREATE TABLE f AS SELECT nestline_build(i, 0.0001) AS f FROM range(2000, 3000) r(i)");
+  const auto count = [&](const std::string& ask, int rows, const std::string& key) {
+    return sql.number("SELECT count(*) FROM range(" + std::to_string(rows) + ") r(i) WHERE " + ask +
+                      ", " + key + ")");
+  };
+  const std::string worth = "nestline_worth_joining(getvariable('few')";
+  // One thread, so that one count has all of the rows.
+  sql.run("SET threads = 1");
+  EXPECT_EQ(count(worth, 100000, "i"),
+            count("nestline_may_contain(getvariable('few')", 100000, "i"));
+  // Where all pass: true without a look, also for what is absent; and it looks again.
+  const std::string key = "CASE WHEN i < 6000 THEN i % 1000 ELSE i + 1000000 END";
+  EXPECT_EQ(count(worth, 50000, key), 50000);
+  const auto again = count(worth, 400000, key);
+  EXPECT_GE(again, 50000);
+  EXPECT_LT(again, 4096 + 2 * 65536 + 8192 + 100);
+  // Each filter has a count of its own, whatever it comes in; NULLs are no answers.
+  EXPECT_LT(count("nestline_worth_joining((SELECT f FROM f)", 50000, "i + 1000000"), 50);
+  EXPECT_EQ(
+      sql.number("SELECT count(nestline_worth_joining(getvariable('few'), CASE WHEN i % 2 = 0 "
+                 "THEN i % 1000 END)) FROM range(20000) r(i)"),
+      10000);
+  EXPECT_NE(sql.error("SELECT nestline_worth_joining(NULL, 1)").find("there is no filter"),
+            std::string::npos);
+  EXPECT_NE(sql.error("SELECT nestline_worth_joining(f, 1.5::DOUBLE) FROM f").find("nestline"),
+            std::string::npos);
+  // Not folded, and the join is exact.
+  for (const std::string ask : {"nestline_worth_joining", "nestline_may_contain"}) {
+    EXPECT_EQ(
+        sql.number("SELECT count(*) FROM (SELECT i % 1100 AS k FROM range(300000) r(i) WHERE " +
+                   ask +
+                   "(getvariable('few'), i % 1100)) JOIN (SELECT i AS k FROM "
+                   "range(1000) r(i)) USING (k)"),
+        300000 / 1100 * 1000 + 800);
+  }
+}
+
 TEST_F(DuckdbTest, AFilterInManyRowsIsMergedOnce) {
   const std::string day = "(SELECT nestline_build(i, 0.001, 5000) AS f FROM range(1000) r(i)), ";
   for (const std::string filter : {"f", "nestline_open(f)"}) {

@@ -213,6 +213,20 @@ class StatementsTest(ServerCase):
                          "CASE WHEN g < 5000 THEN g ELSE g + 1000000 END)")
         self.assertTrue(4096 + 65536 <= again <= 4096 + 65536 + 50, again)
 
+    def test_overlaps(self):
+        build = "nestline_build(id, 0.0001, 50000) FILTER (WHERE {})"
+        self.all(f"CREATE TEMP TABLE pairs AS SELECT {build.format('id < 20000')} AS a, {build.format('id >= 19000')} AS b, "
+                 f"{build.format('id >= 49000')} AS c FROM k")
+        self.assertEqual(self.all("SELECT nestline_may_overlap(a, b), nestline_may_overlap(a, a) FROM pairs"), [(True, True)])
+        ((matches, by_chance, estimate, error),) = self.all("SELECT (nestline_count_common(a, b)).* FROM pairs")
+        self.assertTrue(1000 <= matches < 1030 and 0 < by_chance < 20 and abs(estimate - 1000) < 20 and 0 < error < 5)
+        self.assertLess(self.one("SELECT matches FROM pairs, nestline_count_common(a, c)"), 10)
+        for function in ("nestline_may_overlap", "nestline_count_common"):
+            self.refused("can be compared only if", f"SELECT {function}(a, (SELECT nestline_build(1))) FROM pairs")
+            self.refused("no filter", f"SELECT {function}(a, NULL) FROM pairs")
+            self.refused("date and timestamp cannot be compared",
+                         f"SELECT {function}(nestline_build('2024-01-01'::date), nestline_build('2024-01-01'::timestamp))")
+
     def test_the_planner_knows_how_many_pass(self):
         text = self.one("SELECT f::text FROM filters WHERE n = 3")
         ((plan,),) = self.all(f"EXPLAIN (FORMAT JSON) SELECT FROM k WHERE nestline_may_contain('{text}'::nestline, id)")

@@ -141,6 +141,22 @@ def test_merge(kind, other_kind):
     assert roomy.count("a") == len(roomy) == 2
 
 
+def test_overlaps():
+    one, other, far = (nestline.Filter.build(np.arange(n, n + 5000), bits=16, capacity=6000) for n in (0, 4000, 10_000))
+    assert one.may_overlap(one) and one.may_overlap(other) and other.may_overlap(one)
+    common = one.count_common(other)
+    assert 1000 <= common["matches"] < 1010 and abs(common["estimate"] - 1000) < 10
+    assert 0 < common["by_chance"] < 1 and 0 < common["standard_error"] < 1
+    assert far.count_common(one)["matches"] < 8
+    assert not nestline.Filter(6000, bits=16).may_overlap(one)
+    for stranger in (nestline.Filter(6000, bits=16, seed=1), nestline.Filter(9000, bits=16), nestline.Filter(6000, bits=8)):
+        for ask in (one.may_overlap, one.count_common):
+            with pytest.raises(ValueError, match="compared"):
+                ask(stranger)
+    with pytest.raises(TypeError):
+        one.may_overlap({1, 2})
+
+
 def test_merge_without_room():
     filter, other = nestline.Filter(5000), nestline.Filter(5000)
     filter.insert(np.arange(5000))

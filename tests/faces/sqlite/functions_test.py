@@ -8,6 +8,7 @@ import random
 import struct
 import subprocess
 import sys
+import tempfile
 import unittest
 
 from extension_case import ExtensionCase, connect
@@ -280,6 +281,71 @@ class MergeTest(ExtensionCase):
         merged = self.one("SELECT nestline_merge(f) FROM parts")
         self.assertEqual(self.contains(merged, 380199), 1)
         self.assertGreater(len(merged), len(full))
+
+
+class OverlapTest(ExtensionCase):
+    def common(self, one, other):
+        return json.loads(self.one("SELECT nestline_count_common(?, ?)", (one, other)))
+
+    def test_what_two_filters_have_in_common(self):
+        one, other, far = (self.build(range(n, n + 5000), 0.0001, 6000) for n in (0, 4000, 10_000))
+        for ask in ("?1, ?2", "nestline_open(?1), ?2", "?2, nestline_open(?1)"):
+            self.assertEqual(self.one(f"SELECT nestline_may_overlap({ask})", (one, other)), 1)
+        common = self.common(one, other)
+        self.assertTrue(1000 <= common["matches"] < 1010, common)
+        self.assertTrue(abs(common["estimate"] - 1000) < 10 and 0 < common["standard_error"] < 2, common)
+        self.assertLess(self.common(one, far)["matches"], 12)
+        self.assertEqual(self.one("SELECT nestline_may_overlap(?, ?)", (one, self.build(range(20_000, 20_003), 0.0001, 6000))), 0)
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "f.nest"
+            path.write_bytes(other)
+            self.assertEqual(self.one("SELECT nestline_count_common(?1, nestline_file(?2)) = nestline_count_common(?1, ?3)",
+                                      (one, str(path), other)), 1)
+
+    def test_others_are_refused(self):
+        one = self.build(range(100), 0.001, 1000)
+        for function in ("nestline_may_overlap", "nestline_count_common"):
+            for other in (self.build(range(100), 0.001, 9000), self.build(range(100), 0.1, 1000)):
+                self.refused("can be compared only if", f"SELECT {function}(?, ?)", (one, other))
+            for names in (((1 << 4), (1 << 5)),):
+                self.refused("date and timestamp cannot be compared", f"SELECT {function}(?, ?)",
+                             tuple(naming(one, kind) for kind in names))
+            for pair in ((None, one), (one, None)):
+                self.refused("there is no filter, it is NULL", f"SELECT {function}(?, ?)", pair)
+
+
+class WorthJoiningTest(ExtensionCase):
+    NUMBERS = "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {}) "
+
+    def count(self, rows, key, filter_, parameters):
+        return self.one(self.NUMBERS.format(rows - 1) + f"SELECT count(*) FROM n WHERE nestline_worth_joining({filter_}, {key})", parameters)
+
+    def test_exact_where_few_pass(self):
+        blob = self.build(range(1000), 0.0001)
+        exact = self.one(self.NUMBERS.format(99999) + "SELECT count(*) FROM n WHERE nestline_may_contain(?, i)", (blob,))
+        for filter_ in ("?", "(SELECT ?)", "nestline_open(?)", "(SELECT nestline_open(?))"):
+            self.assertEqual(self.count(100000, "i", filter_, (blob,)), exact)
+
+    def test_true_without_a_look_where_most_pass(self):
+        blob = self.build(range(1000), 0.0001)
+        key = "iif(i < 5000, i % 1000, i + 1000000)"
+        for filter_ in ("?", "(SELECT ?)", "(SELECT nestline_open(?))"):
+            self.assertEqual(self.count(50000, key, filter_, (blob,)), 50000)
+            # After 65,536 rows it looks again.
+            again = self.count(200000, key, filter_, (blob,))
+            self.assertTrue(4096 + 65536 <= again <= 4096 + 65536 + 80, again)
+        # Another filter in the same statement has a count of its own.
+        other = self.build(range(50000), 0.0001)
+        few = self.one(self.NUMBERS.format(49999) + "SELECT sum(nestline_worth_joining(?1, i + 1000000)) + 0 * "
+                       "sum(nestline_worth_joining(?2, i)) FROM n", (blob, other))
+        self.assertLess(few, 40)
+
+    def test_null_and_indexes(self):
+        blob = self.build([1])
+        self.assertIsNone(self.one("SELECT nestline_worth_joining(?, NULL)", (blob,)))
+        self.refused("there is no filter, it is NULL", "SELECT nestline_worth_joining(NULL, 1)")
+        self.database.execute("CREATE TABLE t (f, k)")
+        self.refused("non-deterministic", "CREATE INDEX i ON t (nestline_worth_joining(f, k))")
 
 
 class InfoAndFileTest(ExtensionCase):

@@ -169,7 +169,7 @@ class ChangeTest(ExtensionCase):
 
 class HostileTest(ExtensionCase):
     FUNCTIONS = ("nestline_insert(?, 1)", "nestline_erase(?, 1)", "nestline_contains(?, 1)", "nestline_count(?, 1)", "nestline_info(?)",
-                 "nestline_open(?)", "nestline_merge(?)")
+                 "nestline_open(?)", "nestline_merge(?)", "nestline_worth_joining(?, 1)", "nestline_may_overlap(?1, ?1)")
 
     def test_every_damage_is_an_error(self):
         blob = self.build(range(300), 0.001)
@@ -177,9 +177,9 @@ class HostileTest(ExtensionCase):
         for i, place in enumerate(places):
             damaged = bytearray(blob)
             damaged[place] ^= 1 << i % 8
-            self.refused("bytes: at byte", f"SELECT {self.FUNCTIONS[i % 7]}", (bytes(damaged),))
+            self.refused("bytes: at byte", f"SELECT {self.FUNCTIONS[i % 9]}", (bytes(damaged),))
         for length in [*range(0, 100), *range(100, len(blob), 61), len(blob) - 1]:
-            self.refused("", f"SELECT {self.FUNCTIONS[length % 7]}", (blob[:length],))
+            self.refused("", f"SELECT {self.FUNCTIONS[length % 9]}", (blob[:length],))
         self.refused("bytes: at byte", "SELECT nestline_contains(?, 1)", (blob + b"x",))
         self.assertEqual(self.contains(blob, 1), 1)
 
