@@ -77,6 +77,19 @@ struct Options {
   /// Files are of hash version 3, which libraries that do not know it refuse. Without effect below
   /// 64 blocks. ClusterFilter takes it too (cluster.h).
   bool turns_over = false;
+  /// Whether it begins doubled, made for the worst case: then `fit` brings it to what its keys
+  /// need, when it is known how many they are. It has room for max(capacity, max_capacity) keys at
+  /// once, `fpr` holds for all of them, and the blocks are those of a filter that has grown so far.
+  /// max_capacity above capacity: it begins with the doublings from one to the other, so capacity
+  /// is what it can be folded to. Else with as many as leave 800 first blocks and keep `fpr` at
+  /// `load`, and max_capacity becomes capacity: at 8, 9, 10, 12 and 16 bits up to 4, 5, 6, 8
+  /// and 12. With `bits` left open it is often the widest fingerprint that allows most;
+  /// docs/SIZING.md has a table.
+  bool may_fold = false;
+  /// Load, 0 to 0.4, below which erasing makes it shrink by itself while can_shrink; 0: never. Once
+  /// there is no memory for it, or a key has no room, it tries again at half as many keys. Files do
+  /// not keep it.
+  double shrink_below = 0;
   /// Options for capacity_for(bytes, fpr) keys. std::invalid_argument if there is no such filter.
   [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);
 };
@@ -122,10 +135,10 @@ struct Overlap {
 /// Complexity: each single-key operation is O(1): one or two cache lines, except an insert into a
 /// nearly full filter, which looks at a bounded number of blocks. A batch does the same as its keys
 /// one by one in the order given, with the memory latency hidden; it is the faster form from about
-/// 16 keys on. Only the constructor, build, load, snapshot, grow, merge, the sentence of can_merge,
-/// and an insert or update that makes the filter grow allocate. When such an insert gets no memory,
-/// the filter stays as it is and takes keys until it answers `full`; it asks for memory again after
-/// 65,536 more keys that need growth, or at once when grow() is called.
+/// 16 keys on. Only the constructor, build, load, snapshot, grow, shrink, fit, merge, the sentence
+/// of can_merge, and an insert or update that makes the filter grow allocate. When such an insert
+/// gets no memory, the filter stays as it is and takes keys until it answers `full`; it asks for
+/// memory again after 65,536 more keys that need growth, or at once when grow() is called.
 class NESTLINE_EXPORT Filter {
  public:
   /// An empty filter. Throws std::invalid_argument that names the option's bounds, std::bad_alloc.
@@ -269,9 +282,26 @@ class NESTLINE_EXPORT Filter {
   /// Needs the old and the new memory at once. Throws std::bad_alloc; the filter is then unchanged.
   bool grow();
 
+  /// Undoes one doubling, without the keys: half the blocks, the fingerprints' bit again, and the
+  /// capacity of before, or nearly so where doubling did not double it (docs/SIZING.md). At the
+  /// same keys lookups are wrong as often as they were. Returns false and changes nothing, unless
+  /// can_shrink, or where copies of keys leave a key without room. O(memory): docs/SIZING.md has
+  /// figures. Needs the old and the new memory at once. Throws std::bad_alloc; the filter is then
+  /// unchanged.
+  bool shrink();
+  /// Whether the filter has doubled, by growing or from the beginning (Options::may_fold), and its
+  /// keys are within the capacity that it would have after shrink. O(1).
+  [[nodiscard]] bool can_shrink() const noexcept;
+  /// Shrinks as often as its keys allow, in one pass; returns how often. The filter then has the
+  /// blocks, bits and rate of one that was made for them with as many first blocks, and grows by
+  /// itself as before. Otherwise as shrink.
+  unsigned fit();
+
   /// Adds everything that is in `other`, copies included, without the keys. Both must have been
   /// made with the same width, seed and number of blocks and have grown equally often, as is the
   /// case for filters of equal Options that have not grown; otherwise throws std::invalid_argument.
+  /// Where one has doubled more often, it is folded first, this one or a copy of `other`, if the
+  /// keys of both are within the capacity that it then has.
   /// Throws std::length_error when something finds no room, with a sentence that tells too many
   /// copies from too many keys, and std::bad_alloc because the union is made in new memory; the
   /// filter is then unchanged. The union has room for the keys that insert would have room for, so

@@ -82,15 +82,24 @@ struct Blocks {
     return max_capacity > capacity && view.geometry.growth < max_growth(bits);
   }
   [[nodiscard]] bool is_due_to_grow() const { return size >= capacity && grows_by_itself(); }
+  // Of an empty or new filter; see Options.
+  void set_shrink_below(double load) {
+    shrink_below = load;
+    if (view.geometry.growth == 0) return;
+    shrinking_size = static_cast<std::uint64_t>(load * static_cast<double>(shape().slots()));
+  }
   BlocksView view;  // what every lookup needs, at the beginning (load_table relies on it)
   const Engine* engine;
   const KindOfFilter* kind;
   int bits;
   std::uint64_t seed;
-  std::uint64_t size = 0;           // keys; a ConcurrentFilter counts them elsewhere (KeyCount)
-  std::uint64_t capacity;           // promised
-  std::uint64_t max_capacity;       // how far it grows automatically
-  std::uint32_t key_kinds;          // that it names
+  std::uint64_t size = 0;      // keys; a ConcurrentFilter counts them elsewhere (KeyCount)
+  std::uint64_t capacity;      // promised
+  std::uint64_t max_capacity;  // how far it grows automatically
+  std::uint32_t key_kinds;     // that it names
+  double shrink_below = 0;     // Options::shrink_below
+  // With fewer keys it shrinks. Atomic for a ConcurrentFilter's writers.
+  mutable std::atomic<std::uint64_t> shrinking_size{0};
   mutable GrowthPatience patience;  // begins when growing fails
   Storage storage;
   std::filesystem::path path;  // of a mapped file

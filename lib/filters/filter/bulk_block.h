@@ -73,6 +73,7 @@ class BulkBlock {
   // no slot, another key leaves, or the key itself. `free` becomes the block's free slots.
   void place_own(std::span<std::uint32_t> deferred, Block& block, std::uint64_t& free) {
     if (deferred.size() > kMaxBulkPlaced) deferred = thin_out(deferred);
+    mark_ = block.overflow_mark();  // of a block that was folded
     kernels_.unpack(block, slots_);
     receive(deferred, Residence::native);
     let_own_leave();

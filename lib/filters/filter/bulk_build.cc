@@ -12,6 +12,7 @@
 #include "lib/engine/kernels/targets.h"
 #include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/bulk_rest.h"
+#include "lib/filters/filter/folding.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
@@ -53,18 +54,20 @@ constexpr std::uint64_t kUsuallyDeferred = 7;
 
 class BulkBuild {
  public:
-  BulkBuild(OwnedBlocks& state, KeySpan keys, std::span<Outcome> outcomes, BuildTasks& tasks,
-            bool gives_up)
+  // Of `keys`, or for fold of the `count` keys of another filter.
+  BulkBuild(OwnedBlocks& state, KeySpan keys, std::uint64_t count, std::span<Outcome> outcomes,
+            BuildTasks& tasks, bool gives_up)
       : state_(state),
         view_(state->view),
         kernels_(*state->engine->build),
         keys_(keys),
+        count_(static_cast<std::size_t>(count)),
         outcomes_(outcomes),
         tasks_(tasks),
         gives_up_(gives_up),
         rest_(state, keys, outcomes, gives_up),
         shift_(range_shift(view_.geometry.blocks())),
-        memory_(usual_bytes(keys.size(), static_cast<std::size_t>(view_.geometry.blocks()))),
+        memory_(usual_bytes(count_, static_cast<std::size_t>(view_.geometry.blocks()))),
         sort_(view_.geometry.blocks(), shift_, memory_),
         departed_(sort_.ranges()),
         deferred_(sort_.ranges()),
@@ -74,8 +77,8 @@ class BulkBuild {
             memory_.take(static_cast<std::size_t>(view_.geometry.blocks()) * 8))) {
     std::fill_n(free_, view_.geometry.blocks(), (std::uint64_t{1} << kernels_.slots) - 1);
     // More than are deferred, and than leave, at a load of 95 %.
-    const std::size_t deferred = keys.size() / sort_.ranges() / 8 + 64;
-    const std::size_t evicted = keys.size() / sort_.ranges() / 12 + 64;
+    const std::size_t deferred = count_ / sort_.ranges() / 8 + 64;
+    const std::size_t evicted = count_ / sort_.ranges() / 12 + 64;
     for (std::size_t range = 0; range < sort_.ranges(); ++range) {
       deferred_[range].make_room(deferred, memory_);
       departed_[range].evicted.make_room(evicted, memory_);
@@ -99,6 +102,22 @@ class BulkBuild {
       refuse_all();
       return false;
     }
+    place_deferred();
+    return true;
+  }
+
+  // Stores the keys of a filter whose blocks are 2^times as many. False: there was no room.
+  bool fold(const Blocks& from, std::uint32_t times) {
+    visit_layout(state_->bits, [&](auto layout) {
+      for_each_range(
+          [&](std::size_t range, BuildScratch&) { unite<decltype(layout)>(range, from, times); });
+    });
+    place_deferred();
+    return std::ranges::all_of(departed_, [](const Evicted& of) { return of.refused.empty(); });
+  }
+
+ private:
+  void place_deferred() {
     for_each_range([&](std::size_t range, BuildScratch&) { count_own(range); });
     for_each_range([&](std::size_t range, BuildScratch& scratch) { place_own(range, scratch); });
     for (std::size_t round = 0; round < kMaxRounds && are_many_leavers(); ++round) {
@@ -109,10 +128,8 @@ class BulkBuild {
       });
     }
     rest_.insert(departed_);
-    return true;
   }
 
- private:
   // A slice's pages, lists of deferred keys and evicted, and the numbers of each block.
   static std::size_t usual_bytes(std::size_t keys, std::size_t blocks) {
     return keys * 5 / 2 + blocks * 9;
@@ -180,6 +197,41 @@ class BulkBuild {
                                state_->blocks() + first, free_ + first, deferred.data());
       for (std::size_t n = 0; n < count; ++n) to.push(deferred[n]);
     });
+  }
+
+  // Fills the blocks of a range with the residents of the blocks that they are folded from: at
+  // their slots where these are free, else as `place` does.
+  template <class L>
+  void unite(std::size_t range, const Blocks& from, std::uint32_t times) {
+    const std::uint64_t first = first_block(range);
+    std::array<std::uint32_t, BlockSort::kPageKeys + 64> pairs;  // kernels read whole vectors
+    std::array<std::uint32_t, BlockSort::kPageKeys> deferred;
+    std::size_t count = 0;
+    const auto place_rest = [&] {
+      const std::size_t late =
+          kernels_.place_pairs(pairs.data(), count, sort_.block_in_range().mask,
+                               state_->blocks() + first, free_ + first, deferred.data());
+      for (std::size_t n = 0; n < late; ++n) deferred_[range].push(deferred[n]);
+      count = 0;
+    };
+    auto* const free_slots = state_->engine->block.free_slots;
+    for (std::uint64_t i = first; i < first_block(range + 1); ++i) {
+      const auto number = static_cast<std::uint32_t>(i - first) << 20;
+      Block& to = state_->blocks()[i];
+      for (std::uint64_t child = i << times; child < (i + 1) << times; ++child) {
+        Block copy;
+        const Block& block = block_to_fold(from.view.blocks[child], copy);
+        raise_header(block, to);
+        const std::uint64_t residents = L::kAllSlots & ~free_slots(block);
+        if (residents == 0) continue;
+        lay_over<L>(block, residents, to, free_[i], [&](std::uint32_t slot) {
+          const std::uint32_t fingerprint = L::get(block, slot);
+          pairs[count++] = number | L::bucket_offset_at(fingerprint, slot) << 16 | fingerprint;
+        });
+        if (count > BlockSort::kPageKeys - L::kSlots) place_rest();
+      }
+    }
+    place_rest();
   }
 
   // Sorts the evicted of all ranges by their alternates and counts them there.
@@ -316,13 +368,14 @@ class BulkBuild {
   [[nodiscard]] bool are_many_leavers() const {
     std::uint64_t all = 0;
     for (const Evicted& departed : departed_) all += departed.evicted.size();
-    return all > keys_.size() / kFew;
+    return all > count_ / kFew;
   }
 
   OwnedBlocks& state_;
   const BlocksView view_;  // as the build began
   const BuildKernels& kernels_;
   KeySpan keys_;
+  const std::size_t count_;
   std::span<Outcome> outcomes_;
   BuildTasks& tasks_;
   const bool gives_up_;  // as fill_in_bulk does
@@ -356,7 +409,7 @@ void assign_values(Blocks& maplet, KeySpan keys, std::span<const std::uint64_t> 
 Filter filled(OwnedBlocks state, KeySpan keys, std::span<Outcome> outcomes, BuildTasks& tasks,
               bool gives_up) {
   state->storage.populate();
-  BulkBuild(state, keys, outcomes, tasks, gives_up).run();
+  BulkBuild(state, keys, keys.size(), outcomes, tasks, gives_up).run();
   return FilterAccess::make(std::move(state));
 }
 
@@ -389,11 +442,19 @@ void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes) {
 bool fill_maplet_in_bulk(OwnedBlocks& maplet, KeySpan keys, std::span<const std::uint64_t> values) {
   OneThread tasks;
   maplet->storage.populate();
-  if (!BulkBuild(maplet, keys, {}, tasks, true).place_all() || maplet->size != keys.size()) {
+  if (!BulkBuild(maplet, keys, keys.size(), {}, tasks, true).place_all() ||
+      maplet->size != keys.size()) {
     return false;
   }
   assign_values(*maplet, keys, values);
   return true;
+}
+
+bool fold_in_bulk(const Blocks& from, std::uint32_t times, OwnedBlocks& made) {
+  OneThread tasks;
+  made->storage.populate();
+  return BulkBuild(made, std::span<const std::uint64_t>(), from.size, {}, tasks, true)
+      .fold(from, times);
 }
 
 Filter Filter::build(const Options& options, KeySpan keys, std::span<Outcome> outcomes) {

@@ -1,5 +1,6 @@
 // Filter: single keys, batches, and its properties.
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "lib/filters/filter/batch.h"
+#include "lib/filters/filter/folding.h"
 #include "lib/filters/filter/growth.h"
 #include "lib/filters/filter/sizing.h"
 
@@ -92,8 +94,25 @@ struct Lookup {
   }
 };
 
+bool is_due_to_shrink(const Blocks& state) {
+#if defined(NESTLINE_SMALL) && NESTLINE_SMALL
+  return false;
+#endif
+  return state.size < state.shrinking_size.load(std::memory_order_relaxed);
+}
+// Apart from erasing, which needs few registers.
+[[gnu::noinline]] void shrink_now(OwnedBlocks& state) noexcept {
+  while (is_due_to_shrink(*state)) {
+    auto made = shrunk_if_possible(*state);
+    if (!made) return;
+    state = std::move(made);
+  }
+}
+
 OwnedBlocks make_state(const Options& options) {
-  return make_blocks(decide_size(options).shape(options.seed), options.memory);
+  auto made = make_blocks(decide_size(options).shape(options.seed), options.memory);
+  made->set_shrink_below(options.shrink_below);
+  return made;
 }
 
 // The part of a block's absent keys that its mark covers. Low bytes are equally likely from 0 on,
@@ -198,6 +217,8 @@ unsigned Filter::count_one(Hash key) const noexcept {
 bool Filter::erase_one(Hash key) noexcept {
   const bool erased = operations(*state_).erase(state_->view, key.value);
   state_->size -= erased;
+  if (erased && is_due_to_shrink(*state_)) [[unlikely]]
+    shrink_now(state_);
   return erased;
 }
 
@@ -218,6 +239,7 @@ std::size_t Filter::erase(KeySpan keys, std::span<std::uint8_t> erased) {
     operations(*state_).erase_run(state_->view, chunks.inputs(), chunks.first(), record);
   }
   state_->size -= record.total();
+  if (is_due_to_shrink(*state_)) shrink_now(state_);
   return record.total();
 }
 
@@ -247,12 +269,12 @@ bool Filter::grow() {
 
 std::uint64_t Filter::merge(const Filter& other, Copies copies) {
   std::uint64_t left_out = 0;
-  state_ = merged(*state_, *other.state_, copies, left_out);
+  state_ = merged_folded(*state_, *other.state_, copies, left_out);
   return left_out;
 }
 
 bool Filter::can_merge(const Filter& other, std::string* why) const {
-  return nestline::can_merge(state_->shape(), other.state_->shape(), why);
+  return can_merge_folded(state_->shape(), size(), other.state_->shape(), other.size(), why);
 }
 
 Filter Filter::snapshot() const { return Filter(full_copy(*state_)); }

@@ -20,7 +20,9 @@ OwnedBlocks fresh(const Blocks& state, const Geometry& geometry, std::uint64_t c
   Shape shape = state.shape();
   shape.geometry = geometry;
   shape.capacity = capacity;
-  return make_blocks(shape, state.storage.memory());
+  auto made = make_blocks(shape, state.storage.memory());
+  made->set_shrink_below(state.shrink_below);
+  return made;
 }
 
 bool can_grow(int bits, const Geometry& geometry) {
@@ -227,7 +229,7 @@ std::uint32_t united_key_kinds(const Blocks& one, const Blocks& other) {
 }
 
 OwnedBlocks empty_copy(const Blocks& state) {
-  return make_blocks(state.shape(), state.storage.memory());
+  return fresh(state, state.view.geometry, state.capacity);
 }
 
 OwnedBlocks full_copy(const Blocks& state) {
@@ -250,6 +252,7 @@ bool copy_into(const Blocks& state, Blocks& to) noexcept {
   to.capacity = state.capacity;
   to.max_capacity = state.max_capacity;
   to.key_kinds = state.key_kinds;
+  to.set_shrink_below(state.shrink_below);
   return true;
 }
 

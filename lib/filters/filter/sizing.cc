@@ -52,6 +52,9 @@ double safe_load(int bits, std::uint64_t bases) {
 // No filter is planned for a lower load than half: the next width needs less memory then.
 constexpr double kLowestLoad = 0.5;
 
+// Below it a filter may shrink by itself: after that it is far from growing again.
+constexpr double kMostShrinkLoad = 0.4;
+
 // A child filter is full at this share of its slots; the mean stays below it (safe_keys).
 constexpr double kChildFull = 0.985;
 
@@ -247,6 +250,9 @@ void check_rate_and_load(double fpr, double load) {
 void check(const Options& options) {
   check_capacities(options.capacity, options.max_capacity);
   check_rate_and_load(options.fpr, options.load);
+  if (!(options.shrink_below >= 0 && options.shrink_below <= kMostShrinkLoad)) {
+    refuse("shrink_below must be from 0 to ", kMostShrinkLoad, "; it is ", options.shrink_below);
+  }
   if (options.bits != 0 && !is_width(options.bits)) {
     refuse("bits must be 8, 9, 10, 12 or 16, or 0 to choose by fpr; it is ", options.bits);
   }
@@ -275,6 +281,23 @@ std::uint64_t safe_keys(int bits, const Geometry& geometry) {
 
 std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t capacity) {
   return std::max(capacity, std::min(2 * capacity, safe_keys(bits, geometry)));
+}
+
+std::uint64_t shrunk_capacity(int bits, const Geometry& geometry, std::uint64_t capacity) {
+  const std::uint32_t growth = geometry.growth + 1;
+  if (capacity < safe_keys(bits, {geometry.base_blocks, growth})) {
+    return std::max<std::uint64_t>(1, capacity / 2);
+  }
+  return std::min(capacity, safe_keys(bits, geometry));
+}
+
+Shape Size::shape(std::uint64_t seed) const {
+  Shape shape{bits, {blocks, 0, placement_of(turns_over, blocks)}, seed, capacity, max_capacity};
+  while (begins_grown && shape.geometry.growth < growth) {
+    ++shape.geometry.growth;
+    shape.capacity = grown_capacity(bits, shape.geometry, shape.capacity);
+  }
+  return shape;
 }
 
 std::uint64_t least_capacity(int bits, const Geometry& geometry) {
@@ -378,6 +401,22 @@ Size decide(std::uint64_t capacity, std::uint64_t max_capacity, Wish wish,
   return {plan->bits, blocks, capacity_of(blocks), grows ? max_capacity : 0, *growth};
 }
 
+// The fewest keys for which a filter of this capacity can be folded: as many halvings as keep the
+// wanted rate at the wanted load, and leave so many first blocks that a doubling doubles the
+// capacity (safe_keys).
+constexpr double kLeastFoldedBlocks = 800;
+std::uint64_t least_folded(std::uint64_t capacity, Wish wish, std::span<const int> widths) {
+  wish.max_capacity = static_cast<double>(capacity);
+  for (std::uint32_t times = max_growth(16); times != 0; --times) {
+    wish.capacity = std::ceil(std::ldexp(wish.max_capacity, -static_cast<int>(times)));
+    const std::optional<Plan> plan = choose(wish, widths);
+    if (plan && plan->load >= wish.load && plan->blocks(wish) >= kLeastFoldedBlocks) {
+      return static_cast<std::uint64_t>(wish.capacity);
+    }
+  }
+  return capacity;
+}
+
 }  // namespace
 
 Size decide_size(const Options& options) {
@@ -385,18 +424,20 @@ Size decide_size(const Options& options) {
   const std::span<const int> widths =
       options.bits == 0 ? std::span(kFilterWidths) : std::span(&options.bits, 1);
   const bool by_default = options.fpr == 0 && options.bits == 0;
-  Size size = decide(options.capacity, options.max_capacity,
-                     {.load = options.load,
-                      .fpr = by_default ? kDefaultFpr : options.fpr,
-                      .any_width = options.bits == 0,
-                      .turns_over = options.turns_over},
-                     widths);
+  const Wish wish{.load = options.load,
+                  .fpr = by_default ? kDefaultFpr : options.fpr,
+                  .any_width = options.bits == 0,
+                  .turns_over = options.turns_over};
+  std::uint64_t least = options.capacity;
+  if (options.may_fold && options.max_capacity <= least) least = least_folded(least, wish, widths);
+  Size size = decide(least, std::max(options.capacity, options.max_capacity), wish, widths);
   size.turns_over = options.turns_over;
+  size.begins_grown = options.may_fold;
   return size;
 }
 
 std::uint64_t bytes_for(const Options& options) {
-  return decide_size(options).blocks * kBlockBytes;
+  return decide_size(options).shape(0).stored_bytes();
 }
 
 std::uint64_t capacity_for(std::uint64_t bytes, double fpr) {
@@ -476,8 +517,10 @@ Size decide_maplet_size(const MapletOptions& options) {
     if (value_bits_of(number) == options.value_bits) layouts.push_back(number);
   }
   if (layouts.empty()) refuse("value_bits must be 4, 8, 16 or 40; it is ", options.value_bits);
-  return decide(options.capacity, options.max_capacity, {.load = kFullLoad, .fpr = options.fpr},
-                layouts);
+  Size size = decide(options.capacity, options.max_capacity,
+                     {.load = kFullLoad, .fpr = options.fpr}, layouts);
+  size.begins_grown = options.may_fold;
+  return size;
 }
 
 }}  // namespace nestline

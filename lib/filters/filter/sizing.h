@@ -34,11 +34,10 @@ struct Size {
   std::uint64_t max_capacity;  // how far the filter grows automatically; 0: it does not
   std::uint32_t growth;        // doublings until its capacity is max_capacity
   bool turns_over = false;     // Options::turns_over
+  bool begins_grown = false;   // Options::may_fold: it begins with all doublings
 
   // Of the empty filter.
-  [[nodiscard]] Shape shape(std::uint64_t seed) const {
-    return {bits, {blocks, 0, placement_of(turns_over, blocks)}, seed, capacity, max_capacity};
-  }
+  [[nodiscard]] Shape shape(std::uint64_t seed) const;
 };
 
 // Checks `options` and decides. Throws std::invalid_argument.
@@ -59,6 +58,9 @@ std::uint64_t safe_keys(int bits, const Geometry& geometry);
 
 // The capacity after a doubling to `geometry`: twice `capacity` as far as that is safe, never less.
 std::uint64_t grown_capacity(int bits, const Geometry& geometry, std::uint64_t capacity);
+// The capacity before a doubling from `geometry`, that made it `capacity`; where that doubling was
+// not twice as safe, the most that is safe.
+std::uint64_t shrunk_capacity(int bits, const Geometry& geometry, std::uint64_t capacity);
 // The lowest capacity of a filter of any kind with this geometry: it began with half of its slots.
 std::uint64_t least_capacity(int bits, const Geometry& geometry);
 // Share of absent keys that need a second block, filled by inserts to `load` at each doubling.

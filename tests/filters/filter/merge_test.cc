@@ -308,7 +308,9 @@ TEST(Merge, DifferentFiltersAreRefused) {
           "begun with the same number of blocks; these have begun with 9 and 10");
   refused(empty_filter(8, {8, 1}), empty_filter(8, {16, 0}),
           "begun with the same number of blocks; these have begun with 8 and 16");
-  refused(empty_filter(8, {9, 1}), empty_filter(8, {9, 3}),
+  Filter crowded = empty_filter(8, {9, 3});
+  insert_all(crowded, hashes(0, 300));
+  refused(empty_filter(8, {9, 1}), std::move(crowded),
           "doubled equally often (grow the smaller one); these have doubled 1 and 3");
 }
 

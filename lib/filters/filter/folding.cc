@@ -1,0 +1,181 @@
+#include "lib/filters/filter/folding.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lib/filters/filter/bulk_build.h"
+#include "lib/filters/filter/growth.h"
+#include "lib/filters/filter/sizing.h"
+
+namespace nestline { inline namespace v0_3 {
+namespace {
+
+// The residents of a block that would look like guests in `to`, at their slots (F2).
+template <class L>
+std::uint64_t would_be_guests(const Block& from, std::uint64_t residents, const Block& to) {
+  using Lanes = GuestLanes<Laned<L>>;
+  const Lanes here(true, from);
+  const Lanes there(true, to);
+  std::uint64_t found = 0;
+  for (; there.highest() != 0 && residents != 0; residents &= residents - 1) {
+    const std::uint32_t slot = first_slot(residents);
+    const std::uint32_t fingerprint = L::get(from, slot);
+    const bool may_stay =
+        here.is_guest(fingerprint, slot) || (there.of_native(fingerprint) >> slot & 1) != 0;
+    found |= std::uint64_t{!may_stay} << slot;
+  }
+  return found;
+}
+
+// Fills the blocks of `made` one by one, then places the residents that could not keep their slots.
+// False: one of them found no room.
+template <class L>
+bool fold_by_inserts(const Blocks& from, std::uint32_t times, Blocks& made) {
+  const bool has_lanes = has_guest_lanes(made.view.geometry);
+  std::vector<std::uint64_t> left;  // numbers of blocks of `from`, and of slots
+  for (std::uint64_t i = 0; i < made.view.geometry.blocks(); ++i) {
+    Block& to = made.blocks()[i];
+    for (std::uint64_t child = i << times; child < (i + 1) << times; ++child) {
+      raise_header(from.view.blocks[child], to);
+    }
+    std::uint64_t free = L::kAllSlots;
+    for (std::uint64_t child = i << times; child < (i + 1) << times; ++child) {
+      Block copy;
+      const Block& block = block_to_fold(from.view.blocks[child], copy);
+      const std::uint64_t all = L::kAllSlots & ~made.engine->block.free_slots(block);
+      const std::uint64_t barred = has_lanes ? would_be_guests<L>(block, all, to) : 0;
+      std::uint64_t open = free & ~barred;
+      lay_over<L>(block, all, to, open,
+                  [&](std::uint32_t slot) { left.push_back(child << 6 | slot); });
+      free &= open | barred;
+    }
+  }
+  for (const std::uint64_t number : left) {
+    Block copy;
+    const std::uint64_t to = number >> 6 >> times;
+    const Block& block = block_to_fold(from.view.blocks[number >> 6], copy);
+    const auto slot = static_cast<std::uint32_t>(number & 63);
+    const std::uint32_t fingerprint = L::get(block, slot);
+    const std::uint32_t bucket_offset = L::bucket_offset_at(fingerprint, slot);
+    const Place place = home_of_resident<L>(
+        block, made,
+        {to, bucket_of(made.bits, fingerprint, bucket_offset), fingerprint, bucket_offset}, slot);
+    Result result;
+    if constexpr (L::kHasValues) {
+      result = made.engine->of_maplets().operations.one_writer.insert_at(made.view, place,
+                                                                         L::value(block, slot));
+    } else {
+      result = made.engine->of_filters().operations.alone.insert_at(made.view, place);
+    }
+    if (result != Outcome::stored) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Folding most_folding(const Shape& shape, std::uint64_t keys, std::uint32_t most) {
+  Folding folding{0, shape.capacity};
+  Geometry geometry = shape.geometry;
+  for (; folding.times < std::min(most, shape.geometry.growth); ++folding.times) {
+    --geometry.growth;
+    const std::uint64_t capacity = shrunk_capacity(shape.bits, geometry, folding.capacity);
+    if (keys > capacity) break;
+    folding.capacity = capacity;
+  }
+  return folding;
+}
+
+OwnedBlocks folded(const Blocks& state, const Folding& folding) {
+  Shape shape = state.shape();
+  shape.geometry.growth -= folding.times;
+  shape.capacity = folding.capacity;
+  const std::uint64_t max_capacity = std::exchange(shape.max_capacity, 0);  // it must not grow now
+  auto made = make_blocks(shape, state.storage.memory());
+  const auto by_inserts = [&](auto layout) {
+    return fold_by_inserts<decltype(layout)>(state, folding.times, *made);
+  };
+  const bool has_all = is_maplet(made->bits) ? visit_maplet_layout(made->bits, by_inserts)
+                       : has_guest_lanes(shape.geometry) ? visit_layout(made->bits, by_inserts)
+                                                         : fold_in_bulk(state, folding.times, made);
+  if (!has_all) return nullptr;
+  made->size = state.size;
+  made->max_capacity = max_capacity;
+  made->set_shrink_below(state.shrink_below);
+  return made;
+}
+
+OwnedBlocks fitted(const Blocks& state, std::uint32_t most) {
+  for (Folding folding = most_folding(state.shape(), state.size, most); folding.times != 0;
+       folding = most_folding(state.shape(), state.size, folding.times - 1)) {
+    if (auto made = folded(state, folding)) return made;
+  }
+  return nullptr;
+}
+
+// What makes the larger one of two filters as large as the other; none if that is not needed, or
+// leaves the keys of both too little room.
+static Folding folding_for_merge(const Shape& one, const Shape& other, std::uint64_t keys) {
+  const bool is_one = one.geometry.growth > other.geometry.growth;
+  const std::uint32_t times = is_one ? one.geometry.growth - other.geometry.growth
+                                     : other.geometry.growth - one.geometry.growth;
+  const Folding folding = most_folding(is_one ? one : other, keys, times);
+  return folding.times == times ? folding : Folding{};
+}
+
+bool can_merge_folded(Shape into, std::uint64_t into_keys, Shape other, std::uint64_t other_keys,
+                      std::string* why) {
+  const Folding folding = folding_for_merge(into, other, into_keys + other_keys);
+  (into.geometry.growth > other.geometry.growth ? into : other).geometry.growth -= folding.times;
+  return can_merge(into, other, why);
+}
+
+OwnedBlocks merged_folded(const Blocks& into, const Blocks& other, Copies copies,
+                          std::uint64_t& left_out) {
+  const Shape shape = into.shape();
+  const Shape of_other = other.shape();
+  const Folding folding = folding_for_merge(shape, of_other, into.size + other.size);
+  if (folding.times == 0 || !can_merge_folded(shape, into.size, of_other, other.size, nullptr)) {
+    return merged(into, other, copies, left_out);  // or its error
+  }
+  const bool is_into = shape.geometry.growth > of_other.geometry.growth;
+  const OwnedBlocks made = folded(is_into ? into : other, folding);
+  if (!made)
+    throw std::length_error("the larger filter cannot be folded: too many copies of a key");
+  return merged(is_into ? *made : into, is_into ? other : *made, copies, left_out);
+}
+
+OwnedBlocks shrunk_if_possible(const Blocks& state) noexcept {
+  try {
+    if (auto made = fitted(state, 1)) return made;
+  } catch (const std::bad_alloc&) {
+  }
+  state.shrinking_size = state.size / 2;
+  return nullptr;
+}
+
+bool Filter::can_shrink() const noexcept {
+  return most_folding(state_->shape(), state_->size, 1).times != 0;
+}
+
+bool Filter::shrink() {
+  auto made = fitted(*state_, 1);
+  if (!made) return false;
+  state_ = std::move(made);
+  return true;
+}
+
+unsigned Filter::fit() {
+  auto made = fitted(*state_);
+  if (!made) return 0;
+  const unsigned times = growth() - made->view.geometry.growth;
+  state_ = std::move(made);
+  return times;
+}
+
+}}  // namespace nestline
