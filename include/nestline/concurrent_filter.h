@@ -231,6 +231,9 @@ class NESTLINE_EXPORT ConcurrentFilter {
   /// Bytes of the blocks, as Filter's. While the filter grows, the new blocks are not counted yet.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
   bool grow();  ///< As Filter's. Lookups go on meanwhile. Throws std::logic_error inside a section.
+  bool shrink();                                   ///< The same; changes wait as they do for grow.
+  [[nodiscard]] bool can_shrink() const noexcept;  ///< As Filter's, by the keys of one instant.
+  unsigned fit();                                  ///< As shrink, as often as its keys allow.
   /// As Filter's, at one instant. Of a ConcurrentFilter, a snapshot is merged, which needs memory
   /// too; `other` may be this filter. Throws std::logic_error inside a section.
   std::uint64_t merge(const Filter& other, Copies copies = Copies::all);

@@ -64,13 +64,15 @@ struct MapletOptions {
   /// The most false candidates of an absent key at max_capacity, on average: chooses among the
   /// fingerprints that there are for value_bits, or a lower load. 0: the least memory.
   double fpr = 0;
+  /// Whether it begins with the doublings from capacity to max_capacity, to be folded by `fit`.
+  bool may_fold = false;
 };
 
 /// A multiset of (key, value) pairs.
 ///
 /// Thread safety: as ConcurrentFilter's, with its promises about order, progress, threads and
 /// memory, signals, cancellation, fork() and calls inside a section: insert, find, replace and
-/// erase are each linearizable. Batches of inserts, grow, erase_value, rename, merge,
+/// erase are each linearizable. Batches of inserts, grow, shrink, fit, erase_value, rename, merge,
 /// for_each, save, snapshot and snapshot_into throw std::logic_error inside a section, and change
 /// nothing.
 ///
@@ -204,6 +206,10 @@ class NESTLINE_EXPORT Maplet {
   /// go on meanwhile, changes wait. Throws std::bad_alloc, and std::logic_error inside a section;
   /// the maplet is then unchanged.
   bool grow();
+  /// As Filter's: undoes one doubling, or as many as its pairs allow. Otherwise as grow.
+  bool shrink();
+  [[nodiscard]] bool can_shrink() const noexcept;
+  unsigned fit();
   /// Calls with(value) for each pair of a copy, in no particular order; `with` may do anything.
   /// Throws std::bad_alloc, std::logic_error inside a section, and what `with` throws.
   void for_each(const std::function<void(std::uint64_t value)>& with) const;

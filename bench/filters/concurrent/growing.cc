@@ -1,4 +1,5 @@
-// Growth of full filters against copying as many bytes, and how long a lookup takes meanwhile.
+// Growth of full filters, and folding of filters that were filled after two doublings, against
+// copying as many bytes; and how long a lookup takes while a filter grows or shrinks.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -74,6 +75,30 @@ void growing(benchmark::State& state, int bits, std::size_t bytes) {
   state.counters["touched_rate"] = copied_touched.rate();
 }
 
+// A filter of `bytes` to a quarter, which then has this load, against copies of it (snapshot): both
+// in bytes of it per second. So at of_copy 0.5 it takes as long as two copies.
+void folding(benchmark::State& state, int bits, std::size_t bytes, double load) {
+  Filter begun(options_of(bits, bytes / 4));
+  begun.grow();
+  begun.grow();
+  const auto keys = counter_keys(std::min(keys_at(load, bits, bytes / 4), begun.capacity() / 4));
+  if (begun.insert(keys) != keys.size()) state.SkipWithError("not every key was stored");
+  Side folded;
+  Side copied;
+  for (auto _ : state) {
+    double start = now();
+    Filter filter = begun.snapshot();
+    copied.add(begun.memory_bytes(), now() - start);
+    start = now();
+    const unsigned times = filter.fit();
+    const double taken = now() - start;
+    folded.add(begun.memory_bytes(), taken);
+    state.SetIterationTime(taken);
+    if (times != 2) state.SkipWithError("it was not folded");
+  }
+  report(state, "of_copy", folded.rate(), copied.rate());
+}
+
 // Seconds that single lookups took, for percentiles. Reserves its memory beforehand, so that it
 // allocates none while measuring.
 class Latencies {
@@ -107,9 +132,10 @@ std::uint64_t nanoseconds_now() {
                                         .count());
 }
 
-// One thread looks up keys from before the growth until after it. Each lookup is timed, including
-// the reading of the clock. Lookups that began or ended while the filter grew are `during`.
-void lookups_during_growth(benchmark::State& state, int bits, std::size_t bytes) {
+// One thread looks up keys from before the change until after it: a full filter grows, or one that
+// has grown shrinks again. Each lookup is timed, including the reading of the clock. Lookups that
+// began or ended meanwhile are `during`.
+void lookups_meanwhile(benchmark::State& state, int bits, std::size_t bytes, bool shrinks) {
   enum Phase { before, during, after };
   constexpr std::chrono::milliseconds kQuiet(100);
   constexpr std::size_t kMax = std::size_t{1} << 25;
@@ -125,6 +151,7 @@ void lookups_during_growth(benchmark::State& state, int bits, std::size_t bytes)
   bool grown = true;
   for (auto _ : state) {
     ConcurrentFilter filter(full.snapshot());
+    if (shrinks) filter.grow();
     std::atomic<Phase> phase = before;
     std::atomic<bool> over = false;
     all_cores().run(0, 2, [&](unsigned m) {
@@ -132,7 +159,7 @@ void lookups_during_growth(benchmark::State& state, int bits, std::size_t bytes)
         std::this_thread::sleep_for(kQuiet);
         const double start = now();
         phase = during;
-        grown = grown && filter.grow();
+        grown = grown && (shrinks ? filter.shrink() : filter.grow());
         phase = after;
         growth_seconds += now() - start;
         std::this_thread::sleep_for(kQuiet);
@@ -159,7 +186,7 @@ void lookups_during_growth(benchmark::State& state, int bits, std::size_t bytes)
   state.counters["quiet_p50_us"] = quiet.percentile(0.5);
   state.counters["growth_ms"] = growth_seconds * 1e3 / static_cast<double>(state.iterations());
   state.counters["lookups"] = static_cast<double>(during_growth.count());
-  if (!grown) state.SkipWithError("it did not grow");
+  if (!grown) state.SkipWithError("it did not change");
   if (missed != 0) state.SkipWithError("a key that was stored was not found");
 }
 
@@ -175,9 +202,15 @@ void add_growing() {
                 [=](benchmark::State& state) { growing<Filter>(state, bits, bytes); });
       add_timed("grow/concurrent" + end, iterations,
                 [=](benchmark::State& state) { growing<ConcurrentFilter>(state, bits, bytes); });
+      for (const int load : {50, 95}) {
+        add_timed("fold/load:" + std::to_string(load) + end, iterations,
+                  [=](benchmark::State& state) { folding(state, bits, bytes, load / 100.0); });
+      }
       if (all_cores().size() > 1) {
         add_timed("grow/lookups_meanwhile" + end, 1,
-                  [=](benchmark::State& state) { lookups_during_growth(state, bits, bytes); });
+                  [=](benchmark::State& state) { lookups_meanwhile(state, bits, bytes, false); });
+        add_timed("shrink/lookups_meanwhile" + end, 1,
+                  [=](benchmark::State& state) { lookups_meanwhile(state, bits, bytes, true); });
       }
     }
   }

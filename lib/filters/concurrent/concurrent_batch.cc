@@ -39,12 +39,13 @@ std::size_t ConcurrentFilter::erase(KeySpan keys, std::span<std::uint8_t> erased
   Record record(erased, keys.size());
   refuse_in_section();
   for (KeyChunks chunks(keys, state_->seed); chunks.next();) {
-    state_->write([&]<class Locks>(const Blocks& table, Locks) {
+    const bool may_shrink = state_->write([&]<class Locks>(const Blocks& table, Locks) {
       const std::size_t before = record.total();
       operations<Locks>(table).erase_run(table.view, chunks.inputs(), chunks.first(), record);
       state_->keys.add<Locks>(-static_cast<std::int64_t>(record.total() - before));
-      return std::optional(true);
+      return std::optional(table.shrinking_size != 0);
     });
+    if (may_shrink) state_->shrink_if_due();
   }
   return record.total();
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/filters/concurrent/concurrent_state.h"
+#include "lib/filters/filter/folding.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
@@ -97,6 +98,28 @@ Inserted insert_hash(State& state, std::uint64_t hash) noexcept {
   });
   if (stored) return {Outcome::stored};
   return insert_further(state, hash, tried, result);
+}
+
+std::uint32_t State::fold(std::uint32_t most) {
+  std::uint32_t times = 0;
+  exchange(
+      [&](const Blocks& table) {
+        auto made = fitted(table, most);
+        if (made) times = table.view.geometry.growth - made->view.geometry.growth;
+        return made;
+      },
+      [&](const Blocks& table) { return most_folding(table.shape(), keys.total(), 1).times != 0; });
+  return times;
+}
+
+bool State::can_shrink() const noexcept {
+  return read(
+      [&](const Blocks& table) { return most_folding(table.shape(), keys.total(), 1).times != 0; });
+}
+
+[[gnu::cold]] void State::shrink_if_due() noexcept {
+  const auto is_due = [&](const Blocks& table) { return keys.total() < table.shrinking_size; };
+  while (!is_in_section() && read(is_due) && exchange(shrunk_if_possible, is_due)) continue;
 }
 
 ConcurrentFilter::ConcurrentFilter(const Options& options) : ConcurrentFilter(Filter(options)) {}
@@ -226,28 +249,37 @@ unsigned ConcurrentFilter::count_one(Hash key) const noexcept {
 
 bool ConcurrentFilter::erase_one(Hash key) noexcept {
   bool is_alone = false;
-  const bool was_there = state_->try_alone([&](const Blocks& table) {
-    is_alone = true;
-    const bool erased = operations<OneWriter>(table).erase(table.view, key.value);
-    if (erased) state_->keys.add<OneWriter>(-1);
-    return erased;
-  });
-  if (is_alone) return was_there;
-  return state_->write([&]<class Locks>(const Blocks& table, Locks) {
+  bool may_shrink = false;
+  const auto erase = [&]<class Locks>(const Blocks& table, Locks) {
     const bool erased = operations<Locks>(table).erase(table.view, key.value);
     if (erased) state_->keys.add<Locks>(-1);
-    return std::optional(erased);
+    may_shrink = erased && table.shrinking_size != 0 && state_->keys.is_at_look();
+    return erased;
+  };
+  bool erased = state_->try_alone([&](const Blocks& table) {
+    is_alone = true;
+    return erase(table, OneWriter());
   });
+  if (!is_alone) {
+    erased = state_->write([&]<class Locks>(const Blocks& table, Locks locks) {
+      return std::optional(erase(table, locks));
+    });
+  }
+  if (may_shrink) state_->shrink_if_due();
+  return erased;
 }
 
 void ConcurrentFilter::clear() { state_->exchange(empty_copy); }
 
 bool ConcurrentFilter::grow() { return state_->exchange(grown); }
+bool ConcurrentFilter::shrink() { return state_->fold(1) != 0; }
+bool ConcurrentFilter::can_shrink() const noexcept { return state_->can_shrink(); }
+unsigned ConcurrentFilter::fit() { return state_->fold(); }
 
 std::uint64_t ConcurrentFilter::merge(const Filter& other, Copies copies) {
   std::uint64_t left_out = 0;
   state_->exchange([&](const Blocks& table) {
-    return merged(table, FilterAccess::blocks(other), copies, left_out);
+    return merged_folded(table, FilterAccess::blocks(other), copies, left_out);
   });
   return left_out;
 }
@@ -258,11 +290,12 @@ std::uint64_t ConcurrentFilter::merge(const ConcurrentFilter& other, Copies copi
 }
 
 bool ConcurrentFilter::can_merge(const Filter& other, std::string* why) const {
-  return nestline::can_merge(state_->shape(), FilterAccess::blocks(other).shape(), why);
+  return can_merge_folded(state_->shape(), size(), FilterAccess::blocks(other).shape(),
+                          other.size(), why);
 }
 
 bool ConcurrentFilter::can_merge(const ConcurrentFilter& other, std::string* why) const {
-  return nestline::can_merge(state_->shape(), other.state_->shape(), why);
+  return can_merge_folded(state_->shape(), size(), other.state_->shape(), other.size(), why);
 }
 
 std::uint64_t ConcurrentFilter::size() const noexcept {

@@ -1,5 +1,5 @@
 // What a ConcurrentFilter is made of: a table that is exchanged as a whole when the filter grows,
-// merges or is cleared, and how readers and writers enter and leave it.
+// shrinks, merges or is cleared, and how readers and writers enter and leave it.
 //
 //   S1  A thread works on the table only in a ReadSection or WriteSection, and loads the pointer
 //       inside it.
@@ -74,6 +74,8 @@ class KeyCount {
     Stripe& stripe = mine();
     return stripe.look_at - stripe.keys;
   }
+  // True for one erased key in 256 of a thread: it is time to compare the sum.
+  [[nodiscard]] bool is_at_look() noexcept { return mine().keys % 256 == 0; }
   // Allows this thread its share, at least one key, of `room` keys.
   void allow(std::uint64_t room) noexcept {
     Stripe& stripe = mine();
@@ -262,6 +264,13 @@ struct ConcurrentFilter::State : LookupFallback {
   bool exchange(Make&& make) {
     return exchange(make, [](const Blocks&) { return true; });
   }
+
+  // Folds the table up to `most` times, as fitted does; returns how often it has.
+  std::uint32_t fold(std::uint32_t most = ~0u);
+  [[nodiscard]] bool can_shrink() const noexcept;
+  // After keys were erased, outside of a section: halves the table while it is due. In a thread
+  // that has another section nothing happens.
+  void shrink_if_due() noexcept;
 
   // The table as it is, for the only thread that changes it, or while no thread does.
   [[nodiscard]] const Blocks& table_of_writer() const { return *table_.load(); }

@@ -19,6 +19,7 @@
 #include "lib/filters/file/filter_bytes.h"
 #include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/bulk_build.h"
+#include "lib/filters/filter/folding.h"
 #include "lib/filters/filter/growth.h"
 #include "lib/filters/filter/sizing.h"
 #include "lib/filters/maplet/maplet_state.h"
@@ -235,12 +236,12 @@ void Maplet::merge(const Maplet& other) {
   const OwnedBlocks copy = other.state_->copy();
   state_->exchange([&](const Blocks& table) {
     std::uint64_t left_out = 0;
-    return merged(table, *copy, Copies::all, left_out);
+    return merged_folded(table, *copy, Copies::all, left_out);
   });
 }
 
 bool Maplet::can_merge(const Maplet& other, std::string* why) const {
-  return nestline::can_merge(state_->shape(), other.state_->shape(), why);
+  return can_merge_folded(state_->shape(), size(), other.state_->shape(), other.size(), why);
 }
 
 int Maplet::value_bits() const noexcept { return value_bits_of(state_->bits); }
@@ -274,6 +275,9 @@ unsigned Maplet::growth() const noexcept { return state_->shape().geometry.growt
 unsigned Maplet::growth_left() const noexcept { return max_growth(state_->bits) - growth(); }
 
 bool Maplet::grow() { return state_->exchange(grown); }
+bool Maplet::shrink() { return state_->fold(1) != 0; }
+bool Maplet::can_shrink() const noexcept { return state_->can_shrink(); }
+unsigned Maplet::fit() { return state_->fold(); }
 
 Maplet Maplet::snapshot() const { return MapletAccess::make(state_->copy()); }
 

@@ -115,6 +115,8 @@ TYPED_TEST(ConcurrentTest, GrowsClearsAndMergesAsFilterDoes) {
       for (int step = 0; step < 60; ++step) pair.step();
       pair.compare();
       if (round % 3 == 0) pair.grow();  // 4 doublings in all, which 8 bits allow
+      if (round % 4 == 2) pair.shrink();
+      if (round == 8) pair.fit();
       if (round == 7) pair.clear();
       pair.merge();
       if (round % 4 == 1) pair.merge_with_itself();

@@ -84,6 +84,11 @@ class FilterPair {
     ASSERT_EQ(answers_of(many_, batch), answers_of(one_, batch));
   }
   void grow() { ASSERT_EQ(one_.grow(), many_.grow()); }
+  void shrink() {
+    ASSERT_EQ(one_.can_shrink(), many_.can_shrink());
+    ASSERT_EQ(one_.shrink(), many_.shrink());
+  }
+  void fit() { ASSERT_EQ(one_.fit(), many_.fit()); }
   void clear() {
     one_.clear();
     many_.clear();

@@ -68,6 +68,9 @@ class Specification {
       case Kind::grow:
         possible = operation.answer != 0;  // histories do not grow as often as a width allows
         break;
+      case Kind::shrink:  // whether it can depends on keys of no class
+        possible = true;
+        break;
       case Kind::clear:
         return Content{};
       case Kind::snapshot:
@@ -198,6 +201,9 @@ std::string to_string(const History& history, const Operation& operation) {
       break;
     case Kind::grow:
       out << "grow() = " << operation.answer;
+      break;
+    case Kind::shrink:
+      out << "shrink() = " << operation.answer;
       break;
     case Kind::clear:
       out << "clear()";

@@ -60,6 +60,7 @@ enum class Kind : std::uint8_t {
   count,
   may_contain,
   grow,
+  shrink,
   clear,
   snapshot,
   merge,
@@ -75,7 +76,7 @@ struct Operation {
   std::uint64_t end = 0;
 
   Outcome outcome = Outcome::stored;  // insert, insert_unique, update; merge: stored or full
-  unsigned answer = 0;                // erase, may_contain: 0 or 1; count; grow: 0 or 1
+  unsigned answer = 0;                // erase, may_contain: 0 or 1; count; grow, shrink: 0 or 1
   Copies copies{};                    // snapshot: what it counts of each class; merge: what it adds
   std::uint64_t others = 0;           // snapshot: its size; merge: keys of no class that it adds
 };

@@ -37,6 +37,7 @@ std::vector<Script> make_scripts(const Scene& scene, int threads, Random& random
     }
     const std::uint64_t whole = random() % 16;
     if (scene.family == Family::growing && whole == 0 && grows-- > 0) step.kind = Kind::grow;
+    if (scene.family == Family::growing && whole == 1) step.kind = Kind::shrink;
     if (scene.family == Family::clearing && whole < 2) step.kind = Kind::clear;
     if (scene.family == Family::whole && whole == 0) step.kind = Kind::merge;
     if (scene.family == Family::whole && (whole == 1 || whole == 2)) step.kind = Kind::snapshot;

@@ -122,6 +122,9 @@ class Player {
       case Kind::grow:
         operation.answer = filter_.grow() ? 1 : 0;
         break;
+      case Kind::shrink:
+        operation.answer = filter_.shrink() ? 1 : 0;
+        break;
       case Kind::clear:
         filter_.clear();
         break;

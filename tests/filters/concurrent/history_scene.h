@@ -56,7 +56,7 @@ enum class Family : std::uint8_t {
   crossed,   // two keys that are at home in each other's alternate, between two full blocks
   crowded,   // nearly full: displacement, spilling, chains over several blocks
   sparse,    // nearly empty: many copies of few keys
-  growing,   // grow() and, in every second scene, growth by itself
+  growing,   // grow(), shrink() and, in every second scene, growth by itself
   clearing,  // clear()
   whole,     // snapshot() and merge()
 };

@@ -70,6 +70,9 @@ class MutexFilter {
   bool grow() {
     return locked([&] { return filter_.grow(); });
   }
+  bool shrink() {
+    return locked([&] { return filter_.shrink(); });
+  }
   void clear() {
     locked([&] { return filter_.clear(), 0; });
   }

@@ -89,6 +89,8 @@ void stress(const Options& options, double load, Beside beside,
     for (std::uint64_t round = 0; !over; ++round) {
       if (beside == Beside::growing && round % 8 == 7) {
         filter.grow();
+      } else if (beside == Beside::growing && round % 8 == 3) {
+        filter.shrink();
       } else if (beside == Beside::looking && round % 4 == 3) {
         Filter addition(options);
         EXPECT_TRUE(addition.insert(standing.all().front()));

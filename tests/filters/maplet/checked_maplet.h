@@ -252,6 +252,18 @@ class CheckedMaplet {
     EXPECT_EQ(maplet_.grow(), left != 0);
     follow_growth();
   }
+  // Whether it did.
+  bool shrink() {
+    const auto before = block_bytes(maplet_);
+    const bool could = maplet_.can_shrink();
+    const bool done = maplet_.shrink();
+    EXPECT_TRUE(could || !done);
+    if (!done) {
+      EXPECT_EQ(block_bytes(maplet_), before);
+    }
+    follow_growth();
+    return done;
+  }
   void merge(const CheckedMaplet& other) {
     const std::vector<PairsOfKinds::Pair> theirs = other.pairs();
     maplet_.merge(other.maplet_);

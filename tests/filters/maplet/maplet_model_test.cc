@@ -171,6 +171,7 @@ TEST_P(MapletModelTest, AnswersAsTheModelDoesWhileItGrows) {
     for (std::uint64_t step = 0; step < steps; ++step) {
       any_change(checked);
       if (times == 0 && step % (steps / 6) == steps / 7) checked.grow();
+      if (times == 0 && step % (steps / 2) == steps / 7 + 20) checked.shrink();
       if (step % 150 == 0) {
         checked.rename(any_table());
         checked.check_all(any_hashes(checked.geometry(), 50));
@@ -180,6 +181,9 @@ TEST_P(MapletModelTest, AnswersAsTheModelDoesWhileItGrows) {
     EXPECT_GT(checked.maplet().growth(), times == 0 ? 3u : 0u);
     while (checked.maplet().growth_left() > (layout() == kMapletBits ? 8 : 0)) checked.grow();
     checked.check_all(any_hashes(checked.geometry(), 100));
+    unsigned shrunk = 0;
+    for (; checked.shrink(); ++shrunk) checked.check_all(any_hashes(checked.geometry(), 100));
+    EXPECT_GT(shrunk, 0u);
   }
 }
 
