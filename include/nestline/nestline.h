@@ -232,6 +232,12 @@ bool nestline_clear(nestline_filter* filter, const char** error);
 /// Doubles the filter in one pass over its memory, without the keys. Fails when the fingerprints
 /// have no bit left to take. Lookups go on meanwhile; changes wait.
 bool nestline_grow(nestline_filter* filter, const char** error);
+/// Undoes one doubling, without the keys. Fails unless nestline_can_shrink, and where copies of
+/// keys leave a key without room. Lookups go on meanwhile; changes wait.
+bool nestline_shrink(nestline_filter* filter, const char** error);
+/// Shrinks the filter as often as its keys allow, in one pass; that may be never. *times, unless
+/// `times` is NULL, becomes how often.
+bool nestline_fit(nestline_filter* filter, unsigned* times, const char** error);
 /// Adds what is in `other` (which may be mapped, or `filter` itself). `copies` states which copies
 /// of keys may be left out; with NESTLINE_MERGE_ALL it is all or nothing. *left_out, unless
 /// `left_out` is NULL, becomes the number of copies that were left out. Both filters must have been
@@ -279,6 +285,8 @@ uint64_t nestline_seed(const nestline_filter* filter);
 size_t nestline_memory_bytes(const nestline_filter* filter);
 /// Whether it was made with turns_over, of 64 blocks or more.
 bool nestline_turns_over(const nestline_filter* filter);
+/// Whether the filter has doubled, and holds no more keys than it would be for if it shrank.
+bool nestline_can_shrink(const nestline_filter* filter);
 /// Whether it answers from a mapped file, and so refuses every change.
 bool nestline_is_mapped(const nestline_filter* filter);
 /// The most keys for which a filter with this false-positive rate takes at most so many bytes; 0

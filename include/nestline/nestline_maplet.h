@@ -134,6 +134,8 @@ bool nestline_maplet_merge(nestline_maplet* maplet, const nestline_maplet* other
                            const char** error);
 /// Doubles the maplet, without the keys. False: it failed, nothing has changed.
 bool nestline_maplet_grow(nestline_maplet* maplet, const char** error);
+/// As nestline_fit: shrinks the maplet as often as its pairs allow.
+bool nestline_maplet_fit(nestline_maplet* maplet, unsigned* times, const char** error);
 /// Takes the value of a pair. Return false to see no more.
 typedef bool (*nestline_maplet_value)(void* context, uint64_t value);
 /// Calls `with` for the value of each pair, as of one instant, in no particular order. Needs memory

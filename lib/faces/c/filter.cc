@@ -145,6 +145,20 @@ bool nestline_grow(nestline_filter* filter, const char** error) {
   });
 }
 
+bool nestline_shrink(nestline_filter* filter, const char** error) {
+  return done(error, [&] {
+    require(only<ConcurrentFilter>(filter).shrink(),
+            "the filter cannot shrink: it has not doubled, or its keys need the room");
+  });
+}
+
+bool nestline_fit(nestline_filter* filter, unsigned* times, const char** error) {
+  return done(error, [&] {
+    const unsigned count = only<ConcurrentFilter>(filter).fit();
+    if (times != nullptr) *times = count;
+  });
+}
+
 bool nestline_merge(nestline_filter* filter, const nestline_filter* other, nestline_copies copies,
                     uint64_t* left_out, const char** error) {
   return done(error, [&] {
@@ -184,6 +198,7 @@ NESTLINE_FIGURE(int, nestline_bits, nestline_filter, bits)
 NESTLINE_FIGURE(uint64_t, nestline_seed, nestline_filter, seed)
 NESTLINE_FIGURE(size_t, nestline_memory_bytes, nestline_filter, memory_bytes)
 NESTLINE_FIGURE(bool, nestline_turns_over, nestline_filter, turns_over)
+NESTLINE_FIGURE(bool, nestline_can_shrink, nestline_filter, can_shrink)
 
 bool nestline_is_mapped(const nestline_filter* filter) {
   return filter != nullptr && std::holds_alternative<MappedFilter>(filter->kind);

@@ -225,6 +225,13 @@ bool nestline_maplet_grow(nestline_maplet* maplet, const char** error) {
   });
 }
 
+bool nestline_maplet_fit(nestline_maplet* maplet, unsigned* times, const char** error) {
+  return done(error, [&] {
+    const unsigned count = only<Maplet>(maplet).fit();
+    if (times != nullptr) *times = count;
+  });
+}
+
 bool nestline_maplet_for_each(const nestline_maplet* maplet, nestline_maplet_value show,
                               void* context, const char** error) {
   return visited(error, [&] {

@@ -30,7 +30,7 @@ Command program() {
                "Exit status: 0 yes or done, 1 no, 2 error."},
       .file = nullptr,
       .commands = {build_command(), query_command(), add_command(), remove_command(),
-                   info_command(), verify_command(), merge_command(), uniq_command(),
+                   info_command(), verify_command(), merge_command(), fit_command(), uniq_command(),
                    which_command()},
   };
   if constexpr (kHasStore) all.commands.push_back(store_command());

@@ -89,7 +89,8 @@ py::object path_as_text(std::string_view path) {
 }
 
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
-                   py::handle max_capacity, py::handle seed, py::handle load, bool turns_over) {
+                   py::handle max_capacity, py::handle seed, py::handle load, bool turns_over,
+                   bool may_fold, const py::object& shrink_below) {
   Options options;
   options.capacity = number_of(capacity, "capacity");
   if (!fpr.is_none()) {
@@ -102,6 +103,8 @@ Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
   options.seed = number_of(seed, "seed");
   options.load = real_of(load, "load");
   options.turns_over = turns_over;
+  options.may_fold = may_fold;
+  if (!shrink_below.is_none()) options.shrink_below = real_of(shrink_below, "shrink_below");
   return options;
 }
 

@@ -53,7 +53,8 @@ std::filesystem::path path_of(py::handle object);
 py::object path_as_text(std::string_view path);
 Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
                    py::handle max_capacity, py::handle seed, py::handle load,
-                   bool turns_over = false);
+                   bool turns_over = false, bool may_fold = false,
+                   const py::object& shrink_below = py::none());
 
 // The end of a repr: "5 keys, load 0.50, 8 bits, false-positive rate 0.01".
 template <typename Filter>

@@ -15,10 +15,11 @@ using PyMappedFilter = MappedBox<MappedFilter>;
 
 std::unique_ptr<PyFilter> build(py::handle keys, const py::object& capacity, const py::object& fpr,
                                 py::handle bits, py::handle max_capacity, py::handle seed,
-                                py::handle load, bool turns_over, bool parallel) {
+                                py::handle load, bool turns_over, bool may_fold,
+                                const py::object& shrink_below, bool parallel) {
   KeyBatch batch(keys, number_of(seed, "seed"));
-  const Options options =
-      options_of(room_of(capacity, batch), fpr, bits, max_capacity, seed, load, turns_over);
+  const Options options = options_of(room_of(capacity, batch), fpr, bits, max_capacity, seed, load,
+                                     turns_over, may_fold, shrink_below);
   const Released released;
   const KeySpan all = batch.whole(released);
   return boxed(parallel ? parallel::build(options, all) : Filter::build(options, all));
@@ -31,14 +32,16 @@ ConcurrentFilter concurrent_copy_of(const Filter& filter) {
 template <typename Held>
 void bind_constructor(py::class_<Held>& type) {
   type.def(py::init([](py::handle capacity, const py::object& fpr, py::handle bits,
-                       py::handle max_capacity, py::handle seed, py::handle load, bool turns_over) {
-             const Options options =
-                 options_of(capacity, fpr, bits, max_capacity, seed, load, turns_over);
+                       py::handle max_capacity, py::handle seed, py::handle load, bool turns_over,
+                       bool may_fold, const py::object& shrink_below) {
+             const Options options = options_of(capacity, fpr, bits, max_capacity, seed, load,
+                                                turns_over, may_fold, shrink_below);
              return boxed(typename Held::Value(options));
            }),
            py::arg("capacity"), py::arg("fpr") = py::none(), py::arg("bits") = 0,
            py::arg("max_capacity") = 0, py::arg("seed") = 0, py::arg("load") = 0.95,
-           py::arg("turns_over") = false);
+           py::arg("turns_over") = false, py::arg("may_fold") = false,
+           py::arg("shrink_below") = py::none());
 }
 
 bool may_overlap(PyFilter& held, PyFilter& other) {
@@ -69,6 +72,8 @@ seed          of the hash; keep it secret where strangers choose the keys
 load          share of the slots in use at its capacity
 turns_over    keys are erased and others inserted all the time: it stays fast, and
               as seldom wrong; libraries without this refuse its files
+may_fold      made for the worst case: it begins doubled, for fit() to make it small
+shrink_below  load, up to 0.4, below which erasing shrinks it; None: never
 
 A key is an int (compared by value), a str (its UTF-8), bytes, bytearray or
 memoryview, or a Hash. Many keys are a NumPy array of integers or strings, a list
@@ -90,6 +95,7 @@ void bind_filter(py::module_& module) {
   type.def_static("build", &build, py::arg("keys"), py::kw_only(), py::arg("capacity") = py::none(),
                   py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
                   py::arg("seed") = 0, py::arg("load") = 0.95, py::arg("turns_over") = false,
+                  py::arg("may_fold") = false, py::arg("shrink_below") = py::none(),
                   py::arg("parallel") = false,
                   R"(A filter of all keys, in a fraction of the time of inserting them; for as many
 keys as there are if no capacity is given. parallel: on all cores. ValueError
@@ -111,6 +117,7 @@ at the same load. False: there is no bit of fingerprint left to take.
 >>> filter.grow(), filter.growth, filter.capacity >= 1700
 (True, 1, True)
 )");
+  bind_shrinking<true, Filter, PyFilter>(type);
   bind_merge<true, PyFilter>(
       type,
       R"(Adds everything that is in another Filter, copies included; so does filter |=
@@ -172,6 +179,7 @@ on as many cores as there are threads, since they release the interpreter's lock
          "Removes everything, at one instant.");
   method(type, "grow", &unlocked<&ConcurrentFilter::grow, false, PyConcurrentFilter>,
          "As of Filter. Lookups go on meanwhile.");
+  bind_shrinking<false, ConcurrentFilter, PyConcurrentFilter>(type);
   bind_merge<false, PyFilter>(
       type,
       R"(Adds everything that is in a Filter or ConcurrentFilter, at one instant; so does

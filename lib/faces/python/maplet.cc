@@ -295,6 +295,7 @@ the maplet is then unchanged.
   bind_ior(type);
   method(type, "grow", &unlocked<&Maplet::grow, false, PyMaplet>,
          "Doubles the slots. False if no doubling is left.");
+  bind_shrinking<false, Maplet, PyMaplet>(type);
 }
 
 void bind_mapped_maplet(py::module_& module) {

@@ -170,6 +170,19 @@ void bind_ior(py::class_<Held>& type) {
   type.def("__ior__", merge, py::arg("other"), py::is_operator());
 }
 
+// shrink, can_shrink and fit. `alone`: whether they may run beside no other call.
+template <bool kAlone, class AnyFilter, class Held>
+void bind_shrinking(py::class_<Held>& type) {
+  method(type, "shrink", &unlocked<&AnyFilter::shrink, kAlone, Held>,
+         "Undoes one doubling, without the keys. False: nothing has changed, as it has not\n"
+         "doubled, or its keys need the room.");
+  method(
+      type, "can_shrink", +[](Held& held) { return held.shared()->can_shrink(); },
+      "Whether shrink has room for the keys, if not for all copies of one.");
+  method(type, "fit", &unlocked<&AnyFilter::fit, kAlone, Held>,
+         "Shrinks as often as the keys allow, in one pass; returns how often.");
+}
+
 // merge and can_merge with another filter. `alone`: whether merge may run beside no other call.
 template <bool alone, typename Other, typename Held>
 void bind_merge(py::class_<Held>& type, const char* doc) {

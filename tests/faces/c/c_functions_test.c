@@ -327,6 +327,16 @@ static void test_whole(void) {
   while (nestline_grow(other, NULL)) continue;
   FAILS(!nestline_grow(other, error), "cannot grow any more");
   CHECK(nestline_may_contain_u64(other, numbers[7], NULL));
+  const unsigned growth = nestline_growth(other);
+  unsigned times = 7;
+  CHECK(nestline_can_shrink(other) && !nestline_can_shrink(filter) && !nestline_can_shrink(NULL));
+  WORKS(nestline_shrink(other, error));
+  CHECK(nestline_growth(other) == growth - 1);
+  WORKS(nestline_fit(other, &times, error));
+  CHECK(times == growth - 1 && nestline_growth(other) == 0 && !nestline_can_shrink(other));
+  FAILS(!nestline_shrink(other, error), "cannot shrink");
+  WORKS(nestline_fit(other, NULL, error));
+  CHECK(nestline_size(other) == kKeys && nestline_may_contain_u64(other, numbers[7], NULL));
   nestline_free(filter);
   nestline_free(other);
   nestline_free(wider);

@@ -145,6 +145,11 @@ static void test_no_room(void) {
         nestline_maplet_find_u64(maplet, i, found, NULL) > 0);
   while (nestline_maplet_growth(maplet) < 16 && nestline_maplet_grow(maplet, &sentence)) continue;
   FAILS(!nestline_maplet_grow(maplet, error), "as often as it can");
+  unsigned times = 0;
+  WORKS(nestline_maplet_fit(maplet, &times, error));
+  CHECK(times == 15 || times == 16);
+  CHECK(nestline_maplet_growth(maplet) == 16 - times);
+  CHECK(nestline_maplet_find_u64(maplet, i, found, NULL) > 0);
   nestline_maplet_free(maplet);
   FAILS(!nestline_maplet_grow(NULL, error), "the maplet is NULL");
 }

@@ -221,6 +221,10 @@ class Twins {
       if (round % 8 == 5) {
         ASSERT_EQ(filter_.grow(), nestline_grow(twin_, &error_));
       }
+      if (round % 8 == 6) {
+        ASSERT_EQ(filter_.can_shrink(), nestline_can_shrink(twin_));
+        ASSERT_EQ(filter_.shrink(), nestline_shrink(twin_, &error_));
+      }
     }
   }
 

@@ -84,6 +84,8 @@ static inline void refuses_changes(nestline_filter* filter, const char* why) {
   FAILS(!nestline_erase_u64(filter, 1, error), why);
   FAILS(nestline_erase_batch(filter, one, NULL, error) == NO, why);
   FAILS(!nestline_grow(filter, error), why);
+  FAILS(!nestline_shrink(filter, error), why);
+  FAILS(!nestline_fit(filter, NULL, error), why);
   FAILS(!nestline_merge(filter, NULL, NESTLINE_MERGE_ALL, NULL, error), why);
 }
 

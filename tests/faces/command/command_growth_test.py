@@ -154,6 +154,21 @@ class Merge(CommandTest):
             self.expect(["remove", "0"], stdin=b"0-77\n")
         self.assertEqual(sorted(os.listdir(self.folder)), ["0", "1", "2", "all"])
 
+    def test_fit(self):
+        kept, removed = lines(b"kept", 900), lines(b"removed", 15000)
+        self.build("f", kept + removed, "--capacity", "1000", "--max-capacity", "16000")
+        self.assertEqual(self.info("f")["doublings"], 4)
+        self.expect(["fit", "f"])  # its keys need all of it
+        self.assertEqual(self.info("f")["doublings"], 4)
+        self.expect(["remove", "f"], stdin=removed)
+        self.expect(["fit", "f"])
+        info = self.info("f")
+        self.assertEqual((info["keys"], info["doublings"], info["max_capacity"]), (900, 0, 16000))
+        self.expect(["verify", "f", "-"], stdin=kept)
+        self.expect(["add", "f"], stdin=removed)
+        self.expect(["verify", "f", "-"], stdin=kept + removed)
+        self.expect_error(["fit", "missing"], b"nestline: missing: No such")
+
     def test_what_has_grown_differently(self):
         options = ["--capacity", "1000", "--max-capacity", "16000", "--fpr", "0.001"]
         small, large = lines(b"small", 900), lines(b"large", 7000)

@@ -187,6 +187,22 @@ def test_growing(kind):
     assert all(filter.grow() for _ in range(4)) and not filter.grow()
     assert filter.may_contain(np.arange(900)).all()
     assert filter.growth == 4 and filter.capacity >= 14_000
+    assert filter.can_shrink() and filter.shrink() and filter.growth == 3
+    assert filter.fit() == 3 and filter.growth == 0 and filter.may_contain(np.arange(900)).all()
+    assert not filter.can_shrink() and not filter.shrink() and filter.fit() == 0
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_made_for_the_worst_case(kind):
+    filter = kind(1_000_000, bits=12, may_fold=True, shrink_below=0.1)
+    begun = filter.growth
+    assert begun >= 4 and filter.max_capacity == 1_000_000
+    filter.insert(np.arange(100_000))
+    assert filter.fit() == 3 and filter.may_contain(np.arange(100_000)).all()
+    filter.erase(np.arange(20_000, 100_000))
+    assert filter.growth < begun - 3 and filter.may_contain(np.arange(20_000)).all()
+    with pytest.raises(ValueError, match="shrink_below"):
+        kind(1000, shrink_below=0.5)
 
 
 def test_repr_says_what_matters():

@@ -75,6 +75,7 @@ def test_full_growing_and_options():
     grows = nestline.Maplet(1000, max_capacity=8000, seed=3)
     assert grows.insert(np.arange(8000), np.arange(8000)).all()
     assert grows.growth > 0 and grows.capacity >= 8000 and grows.seed == 3 and grows.grow()
+    assert grows.can_shrink() and grows.shrink() and grows.fit() == 0
     assert "8000 pairs" in repr(grows) and grows.expected_false_candidates > 0
     with pytest.raises(ValueError):
         nestline.Maplet(0)

@@ -1,12 +1,13 @@
-// nestline add and nestline remove: load the filter, change it, replace the file in one step. add
-// is all or nothing: when the filter becomes full, the file stays as it was. Both take each
-// different line once, so that they are opposites. A line that add leaves out all the same has no
-// copy in the filter: removing it would take the copy of a line that looks the same. So add writes
-// these lines to the file of --left-out, before it replaces the filter, and remove passes over as
-// many lines as the file has.
+// nestline add, remove and fit: load the filter, change it, replace the file in one step. add is
+// all or nothing: when the filter becomes full, the file stays as it was. Both take each different
+// line once, so that they are opposites. A line that add leaves out all the same has no copy in the
+// filter: removing it would take the copy of a line that looks the same. So add writes these lines
+// to the file of --left-out, before it replaces the filter, and remove passes over as many lines as
+// the file has.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -47,6 +48,14 @@ constexpr const char* kRemoveFooter =
     "last add first, or add the lines that later ones left out again.\n"
     "FILE is replaced in one step. Commands that change the same file wait for each other.\n"
     "Exit status: 0 done, 1 some lines were not in the filter (the others were removed), 2 error.";
+
+constexpr const char* kFitFooter =
+    "Undoes doublings of a filter that has grown, without its keys: where keys were removed, or\n"
+    "where it was made for more keys than there are. Its keys are found as before, as seldom "
+    "wrong\n"
+    "as before; it grows again as it did. FILE is replaced in one step, or stays as it is where\n"
+    "nothing can be undone.\n"
+    "Exit status: 0 done, also where nothing was undone, 2 error.";
 
 // A pipe may never end, so only files are counted to the end.
 [[noreturn]] void fail_full(const KeysArguments& arguments, std::uint64_t before,
@@ -163,7 +172,24 @@ int remove(const KeysArguments& arguments) {
   return report_removed(arguments.file, removed, lines.size() - passed_over);
 }
 
+int fit(const std::string& file) {
+  const FileLock lock(file);
+  Filter filter = Filter::load(file);
+  check_target(file);
+  if (filter.fit() != 0) save(filter, file);
+  print_summary(file, filter);
+  return kExitYes;
+}
+
 }  // namespace
+
+Command fit_command() {
+  const auto file = std::make_shared<std::string>();
+  return {{"fit", "Make a filter as small as its keys allow", kFitFooter},
+          file.get(),
+          {filter_file(*file)},
+          [file] { return fit(*file); }};
+}
 
 Command add_command() {
   return keys_command("add", "Add keys to a filter", kAddFooter, add, kStandardInput,

@@ -114,6 +114,7 @@ Command build_command();
 Command query_command();
 Command add_command();
 Command remove_command();
+Command fit_command();
 Command info_command();
 Command verify_command();
 Command merge_command();
