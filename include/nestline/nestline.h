@@ -76,10 +76,13 @@ typedef struct nestline_options {
   int bits;               ///< Fingerprint width: 8, 9, 10, 12 or 16; 0: the one that suits fpr.
   int turns_over;         ///< 1: as nestline::Options::turns_over; 0: not.
   double load;            ///< How full it is at its capacity, 0.5 to 0.95; 0: 0.95.
+  double shrink_below;    ///< Load, up to 0.4, below which erasing shrinks it; 0: never.
+  int may_fold;           ///< 1: as nestline::Options::may_fold, for nestline_fit; 0: not.
+  int reserved;           ///< 0.
 } nestline_options;
 
 #define NESTLINE_OPTIONS_INIT \
-  { sizeof(nestline_options), 0, 0, 0, 0.0, 0, 0, 0.0 }
+  { sizeof(nestline_options), 0, 0, 0, 0.0, 0, 0, 0.0, 0.0, 0, 0 }
 
 /// How an insert ended: what nestline_outcome_of returns and batches write; in C++ Outcome.
 typedef enum nestline_outcome {

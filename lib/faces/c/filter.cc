@@ -9,7 +9,7 @@
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {
 
-static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 5 * 8 + 2 * sizeof(int),
+static_assert(sizeof(nestline_options) == sizeof(std::size_t) + 6 * 8 + 4 * sizeof(int),
               "no padding: a member of a later version must not lie in what is there today");
 
 static_assert(same(NESTLINE_MERGE_ALL, Copies::all) && same(NESTLINE_MERGE_MOST, Copies::most) &&
@@ -20,7 +20,8 @@ static_assert(same(NESTLINE_STORED, Outcome::stored) && same(NESTLINE_PRESENT, O
               same(NESTLINE_TOO_MANY_COPIES, Outcome::too_many_copies));
 
 Options options_of(const nestline_options* given) {
-  require_known(given, "options.struct_size is wrong: begin with NESTLINE_OPTIONS_INIT");
+  require_known(given, "options.struct_size is wrong: begin with NESTLINE_OPTIONS_INIT",
+                offsetof(nestline_options, shrink_below));
   require(given->turns_over == 0 || given->turns_over == 1,
           "options.turns_over must be 0 or 1: begin with NESTLINE_OPTIONS_INIT");
   Options options = {.capacity = given->capacity,
@@ -30,6 +31,11 @@ Options options_of(const nestline_options* given) {
                      .seed = given->seed,
                      .turns_over = given->turns_over == 1};
   if (given->load != 0) options.load = given->load;
+  if (given->struct_size < sizeof(*given)) return options;
+  require(given->may_fold == 0 || given->may_fold == 1,
+          "options.may_fold must be 0 or 1: begin with NESTLINE_OPTIONS_INIT");
+  options.may_fold = given->may_fold == 1;
+  options.shrink_below = given->shrink_below;
   return options;
 }
 

@@ -236,10 +236,13 @@ void* hand_out_bytes(std::size_t* size, const char** error, auto&& make) {
 // Structs begin with their own size, for members of later versions. A larger size was not set.
 inline constexpr std::size_t kMaxStruct = 4096;
 
-// Members of a later version must be 0: this version cannot do what they ask.
+// Members of a later version must be 0: this version cannot do what they ask. `earlier`: the size
+// that the struct had before members were added; such a struct may be read up to there.
 template <typename Struct>
-void require_known(const Struct* given, const char* wrong_size) {
+void require_known(const Struct* given, const char* wrong_size,
+                   std::size_t earlier = sizeof(Struct)) {
   require(given != nullptr, "the options are NULL");
+  if (given->struct_size == earlier && earlier != sizeof(Struct)) return;
   require(given->struct_size >= sizeof(Struct) && given->struct_size <= kMaxStruct, wrong_size);
   const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
   bool zeros = std::all_of(bytes + sizeof(Struct), bytes + given->struct_size,

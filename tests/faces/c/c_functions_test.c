@@ -289,6 +289,31 @@ static void test_build(void) {
         "bits must be 8, 9, 10, 12 or 16");
 }
 
+// Begins doubled; erasing shrinks it. A struct of the size before these options has none.
+static void options_of_the_worst_case(void) {
+  nestline_options options = NESTLINE_OPTIONS_INIT;
+  options.capacity = 1000000;
+  options.bits = 12;
+  options.may_fold = 1;
+  options.shrink_below = 0.3;
+  nestline_filter* filter = nestline_create(&options, error);
+  CHECK(filter != NULL && nestline_growth(filter) >= 4);
+  CHECK(nestline_max_capacity(filter) == 1000000);
+  WORKS(nestline_insert_u64(filter, 1, error));
+  WORKS(nestline_insert_u64(filter, 2, error));
+  const uint64_t key = 2;
+  CHECK(nestline_erase_batch(filter, nestline_keys_u64(&key, 1), NULL, error) == 1);
+  CHECK(nestline_growth(filter) == 0 && nestline_may_contain_u64(filter, 1, NULL));
+  nestline_free(filter);
+  options.struct_size = offsetof(nestline_options, shrink_below);
+  filter = nestline_create(&options, error);
+  CHECK(filter != NULL && nestline_growth(filter) == 0);
+  nestline_free(filter);
+  options.struct_size = sizeof options;
+  options.may_fold = 2;
+  FAILS(nestline_create(&options, error) == NULL, "may_fold must be 0 or 1");
+}
+
 static void test_whole(void) {
   nestline_filter* filter = create(kKeys, 8);
   nestline_filter* other = NULL;
@@ -337,6 +362,7 @@ static void test_whole(void) {
   FAILS(!nestline_shrink(other, error), "cannot shrink");
   WORKS(nestline_fit(other, NULL, error));
   CHECK(nestline_size(other) == kKeys && nestline_may_contain_u64(other, numbers[7], NULL));
+  options_of_the_worst_case();
   nestline_free(filter);
   nestline_free(other);
   nestline_free(wider);
