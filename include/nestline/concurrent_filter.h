@@ -118,15 +118,17 @@ class NESTLINE_EXPORT ConcurrentReader {
 /// The first change by a second thread waits once for the lookups that are running, and for every
 /// urcu_bp section of the program's own. liburcu blocks the signals of a thread while it waits.
 ///
-/// While the filter grows, or while merge, clear or snapshot runs, lookups go on undisturbed and
-/// writers wait. Old memory is freed by userspace RCU (liburcu): the thread that grows the filter
-/// waits for the lookups that are running. They are short: batches are cut into chunks.
+/// While the filter grows or shrinks, or while merge, clear or snapshot runs, lookups go on
+/// undisturbed and writers wait. Old memory is freed by userspace RCU (liburcu): the thread that
+/// grows the filter waits for the lookups that are running. They are short: batches are cut into
+/// chunks.
 ///
 /// Inside a section: a thread that has a ConcurrentReader, is in a function that Store::get calls,
 /// or is between urcu_bp_read_lock() and urcu_bp_read_unlock() of the program's own would wait for
-/// itself. So clear, grow, merge, snapshot and the batches that change keys throw std::logic_error
-/// there, and change nothing. insert, insert_unique, update and erase of one key do not throw:
-/// where they would have to wait, they end the program by std::terminate() with the same sentence.
+/// itself. So clear, grow, shrink, fit, merge, snapshot and the batches that change keys throw
+/// std::logic_error there, and change nothing. insert, insert_unique, update and erase of one key
+/// do not throw: where they would have to wait, they end the program by std::terminate() with the
+/// same sentence.
 ///
 /// Threads and memory: a thread's first call on any filter of this kind registers it with liburcu,
 /// which sometimes allocates a little memory (256 bytes a thread, in pieces that double) and calls

@@ -136,9 +136,10 @@ struct Overlap {
 /// nearly full filter, which looks at a bounded number of blocks. A batch does the same as its keys
 /// one by one in the order given, with the memory latency hidden; it is the faster form from about
 /// 16 keys on. Only the constructor, build, load, snapshot, grow, shrink, fit, merge, the sentence
-/// of can_merge, and an insert or update that makes the filter grow allocate. When such an insert
-/// gets no memory, the filter stays as it is and takes keys until it answers `full`; it asks for
-/// memory again after 65,536 more keys that need growth, or at once when grow() is called.
+/// of can_merge, an insert or update that makes the filter grow, and an erase that makes it shrink
+/// allocate. When such an insert gets no memory, the filter stays as it is and takes keys until it
+/// answers `full`; it asks for memory again after 65,536 more keys that need growth, or at once
+/// when grow() is called.
 class NESTLINE_EXPORT Filter {
  public:
   /// An empty filter. Throws std::invalid_argument that names the option's bounds, std::bad_alloc.

@@ -328,6 +328,35 @@ TEST_P(FoldingOfWidthTest, ShrinksByItself) {
   EXPECT_EQ(filter.size(), 0u);
 }
 
+// The larger of two is folded, whichever it is, if its keys and the other's have room then.
+TEST_P(FoldingOfWidthTest, MergesFoldTheLarger) {
+  const Options options{.capacity = 5000, .bits = GetParam(), .max_capacity = 40'000};
+  const auto keys = sequence(0, 4000);
+  const auto filled = [&](std::size_t first, std::size_t count, int doublings) {
+    Filter filter(options);
+    for (; doublings != 0; --doublings) EXPECT_TRUE(filter.grow());
+    EXPECT_EQ(filter.insert(std::span(keys).subspan(first, count)), count);
+    return filter;
+  };
+  for (const bool is_into : {false, true}) {
+    Filter into = filled(0, 2000, is_into ? 3 : 1);
+    const Filter other = filled(2000, 2000, is_into ? 1 : 3);
+    const auto before = block_bytes(other);
+    EXPECT_TRUE(into.can_merge(other));
+    EXPECT_EQ(into.merge(other), 0u);
+    EXPECT_EQ(into.growth(), 1u);
+    EXPECT_EQ(into.max_capacity(), options.max_capacity);
+    EXPECT_EQ(answers_of(into, keys).hits(), keys.size());
+    EXPECT_EQ(into.erase(keys), keys.size());
+    EXPECT_EQ(block_bytes(other), before);
+  }
+  // Not where the smaller size is too small for the keys of both.
+  Filter large = filled(0, 4000, 2);
+  EXPECT_EQ(large.insert(sequence(10'000, 9000)), 9000u);
+  EXPECT_FALSE(filled(0, 2000, 1).can_merge(large));
+  EXPECT_FALSE(large.can_merge(filled(0, 2000, 1)));
+}
+
 INSTANTIATE_TEST_SUITE_P(Widths, FoldingOfWidthTest, testing::ValuesIn(kFilterWidths));
 
 }  // namespace

@@ -181,6 +181,8 @@ TEST_P(MapletModelTest, AnswersAsTheModelDoesWhileItGrows) {
     EXPECT_GT(checked.maplet().growth(), times == 0 ? 3u : 0u);
     while (checked.maplet().growth_left() > (layout() == kMapletBits ? 8 : 0)) checked.grow();
     checked.check_all(any_hashes(checked.geometry(), 100));
+    // Pairs of keys that look the same may need all of it; fewer of them do not.
+    while (checked.pairs().size() > 40) checked.erase(checked.pairs().size() / 2);
     unsigned shrunk = 0;
     for (; checked.shrink(); ++shrunk) checked.check_all(any_hashes(checked.geometry(), 100));
     EXPECT_GT(shrunk, 0u);
