@@ -323,7 +323,9 @@ class NESTLINE_EXPORT Filter {
   /// of n and m keys without a common one look so with probability 1 - exp(-by_chance) (Overlap):
   /// 16 bits, 95 % load and n = m: 0.07 at 1,000 keys, 0.5 at 8,192. Filters of the same keys with
   /// other seeds err independently. O(blocks), all in cache some 0.5 to 2 ns a slot, and stops at
-  /// the first match. Throws std::invalid_argument unless can_merge(other).
+  /// the first match. The filter that has doubled more often is folded first, if its keys have room
+  /// then. Throws std::invalid_argument unless the two are then as can_merge(other) wants them,
+  /// std::bad_alloc, and std::length_error where copies of a key leave no room to fold.
   [[nodiscard]] bool may_overlap(const Filter& other) const;
   /// The positions of those of `others` that may overlap. Throws as may_overlap, std::bad_alloc.
   [[nodiscard]] std::vector<std::size_t> overlapping(std::span<const Filter* const> others) const;

@@ -135,19 +135,24 @@ bool can_merge_folded(Shape into, std::uint64_t into_keys, Shape other, std::uin
   return can_merge(into, other, why);
 }
 
+Alike folded_alike(const Blocks& one, const Blocks& other, std::uint64_t keys) {
+  const Folding folding = folding_for_merge(one.shape(), other.shape(), keys);
+  if (folding.times == 0 || !can_merge_folded(one.shape(), keys, other.shape(), 0, nullptr)) {
+    return {&one, &other, nullptr};
+  }
+  const bool is_one = one.view.geometry.growth > other.view.geometry.growth;
+  OwnedBlocks made = folded(is_one ? one : other, folding);
+  if (!made) {
+    throw std::length_error("the larger filter cannot be folded: too many copies of a key");
+  }
+  const Blocks* const smaller = made.get();
+  return {is_one ? smaller : &one, is_one ? &other : smaller, std::move(made)};
+}
+
 OwnedBlocks merged_folded(const Blocks& into, const Blocks& other, Copies copies,
                           std::uint64_t& left_out) {
-  const Shape shape = into.shape();
-  const Shape of_other = other.shape();
-  const Folding folding = folding_for_merge(shape, of_other, into.size + other.size);
-  if (folding.times == 0 || !can_merge_folded(shape, into.size, of_other, other.size, nullptr)) {
-    return merged(into, other, copies, left_out);  // or its error
-  }
-  const bool is_into = shape.geometry.growth > of_other.geometry.growth;
-  const OwnedBlocks made = folded(is_into ? into : other, folding);
-  if (!made)
-    throw std::length_error("the larger filter cannot be folded: too many copies of a key");
-  return merged(is_into ? *made : into, is_into ? other : *made, copies, left_out);
+  const Alike both = folded_alike(into, other, into.size + other.size);
+  return merged(*both.one, *both.other, copies, left_out);
 }
 
 OwnedBlocks shrunk_if_possible(const Blocks& state) noexcept {

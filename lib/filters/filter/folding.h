@@ -38,9 +38,17 @@ OwnedBlocks folded(const Blocks& state, const Folding& folding);
 // folded by the most_folding that finds room, up to `most` halvings; null when there is none.
 OwnedBlocks fitted(const Blocks& state, std::uint32_t most = ~0u);
 
-// As can_merge and merged of growth.h. But of two filters that have not doubled equally often, the
-// one that has done so more often is folded first, if the keys of both then are within its capacity
-// (and merged also throws length_error where copies leave no room for that).
+// Two filters; the one that has doubled more often as often as the other, in `folded`, if `keys`
+// keys are then within its capacity and the two have all else in common that can_merge asks for.
+// Throws std::bad_alloc, and std::length_error where copies leave no room for that.
+struct Alike {
+  const Blocks* one;
+  const Blocks* other;
+  OwnedBlocks folded;
+};
+Alike folded_alike(const Blocks& one, const Blocks& other, std::uint64_t keys);
+
+// As can_merge and merged of growth.h, of two filters that are folded_alike for all their keys.
 bool can_merge_folded(Shape into, std::uint64_t into_keys, Shape other, std::uint64_t other_keys,
                       std::string* why);
 OwnedBlocks merged_folded(const Blocks& into, const Blocks& other, Copies copies,

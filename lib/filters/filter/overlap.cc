@@ -14,11 +14,18 @@
 #include <vector>
 
 #include "lib/filters/filter/blocks.h"
+#include "lib/filters/filter/folding.h"
 #include "lib/filters/filter/growth.h"
 #include "nestline/filter.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
+
+// Of two filters that have not doubled equally often the larger one is folded first.
+Alike comparable(const Blocks& one, const Blocks& other) {
+  const bool is_one = one.view.geometry.growth > other.view.geometry.growth;
+  return folded_alike(one, other, is_one ? one.size : other.size);
+}
 
 std::uint64_t common(const Blocks& one, const Blocks& other, bool any) {
   std::string why;
@@ -52,7 +59,8 @@ double lesser_of(double mean, double other) {
 }  // namespace
 
 bool Filter::may_overlap(const Filter& other) const {
-  return common(*state_, *other.state_, true) != 0;
+  const Alike both = comparable(*state_, *other.state_);
+  return common(*both.one, *both.other, true) != 0;
 }
 
 std::vector<std::size_t> Filter::overlapping(std::span<const Filter* const> others) const {
@@ -64,8 +72,9 @@ std::vector<std::size_t> Filter::overlapping(std::span<const Filter* const> othe
 }
 
 Overlap Filter::count_common(const Filter& other) const {
-  const std::uint64_t matches = common(*state_, *other.state_, false);
-  const double kinds = kinds_of(*state_, *other.state_);
+  const Alike both = comparable(*state_, *other.state_);
+  const std::uint64_t matches = common(*both.one, *both.other, false);
+  const double kinds = kinds_of(*both.one, *both.other);
   const auto keys = static_cast<double>(size()), other_keys = static_cast<double>(other.size());
   // Where this many keys are common; they take no part in what chance does.
   const auto by_chance = [&](double common) {

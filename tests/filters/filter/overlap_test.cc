@@ -263,11 +263,26 @@ TEST(Overlap, OneAgainstMany) {
   EXPECT_TRUE(one.overlapping({}).empty());
 }
 
+TEST(Overlap, TheOneThatHasDoubledMoreOftenIsFolded) {
+  Filter one({.capacity = 1800, .bits = 12});
+  Filter grown({.capacity = 1800, .bits = 12});
+  ASSERT_TRUE(grown.grow() && grown.grow());
+  for (const std::uint64_t hash : keys_from(0, 900)) ASSERT_TRUE(one.insert(Hash{hash}));
+  for (const std::uint64_t hash : keys_from(700, 800)) ASSERT_TRUE(grown.insert(Hash{hash}));
+  Filter folded = grown.snapshot();
+  ASSERT_EQ(folded.fit(), 2U);
+  EXPECT_EQ(grown.count_common(one).matches, folded.count_common(one).matches);
+  EXPECT_EQ(one.count_common(grown).matches, one.count_common(folded).matches);
+  EXPECT_GE(one.count_common(grown).matches, 200U);
+  EXPECT_TRUE(one.may_overlap(grown));
+}
+
 TEST(Overlap, DifferentFiltersAreRefused) {
   const Filter one = filter_of(8, {9, 0}, {});
+  const Filter full = filter_of(8, {9, 2}, keys_from(0, 1500));  // too full to be folded twice
   for (const auto& [other, part] : {std::pair(filter_of(12, {9, 0}, {}), "bits 8 and 12"),
                                     std::pair(filter_of(8, {10, 0}, {}), "begun with 9 and 10"),
-                                    std::pair(filter_of(8, {9, 2}, {}), "doubled 0 and 2")}) {
+                                    std::pair(full.snapshot(), "doubled 0 and 2")}) {
     expect_error<std::invalid_argument>([&] { (void)one.may_overlap(other); }, part);
     expect_error<std::invalid_argument>([&] { (void)one.count_common(other); }, part);
   }
