@@ -224,7 +224,7 @@ TYPED_TEST(InMemory, SnapshotsAndFilesAreTheSame) {
   const auto bytes = to_bytes(made.memory);
   EXPECT_EQ(to_bytes(made.memory.snapshot()), bytes);
   std::stringstream stream;
-  save(made.memory, stream);
+  save(made.memory, {stream, Head::small});
   EXPECT_EQ(std::memcmp(stream.str().data(), bytes.data(), bytes.size()), 0);
   EXPECT_EQ(stream.str().size(), bytes.size());
   std::size_t at = 0;
