@@ -56,8 +56,8 @@ def test_copies_are_alike_and_apart(kind, make, tmp_path, monkeypatch):
 def test_files(kind, tmp_path):
     one, path = made(kind), tmp_path / "one.nest"
     data = one.to_bytes()
-        header = 128 if kind is nestline.ExpiringFilter else 64
-        assert one.save(path) is None and path.read_bytes()[4096:] == data[header:]
+    header = 128 if kind is nestline.ExpiringFilter else 64
+    assert one.save(path) is None and path.read_bytes()[4096:] == data[header:]
     for name in (str(path), os.fsencode(path), path):
         assert kind.load(name).to_bytes() == one.to_bytes()
     for type in (bytes, bytearray, memoryview):
@@ -126,7 +126,7 @@ def test_a_view_of_memory_keeps_it_and_lets_it_go(saved):
     for verify in ("none", "lazily", "all"):
         with nestline.MappedFilter.view(memoryview(memory)[: len(data)], verify) as view:
             assert view.may_contain(np.arange(50_000)).all() and view.path is None
-            assert view.snapshot().to_bytes() == data and copy.copy(view) is view
+            assert view.snapshot().to_bytes()[64:] == data[4096:] and copy.copy(view) is view
             with pytest.raises(BufferError):
                 memory.close()
             with pytest.raises(TypeError, match="snapshot"):
