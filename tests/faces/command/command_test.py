@@ -36,7 +36,7 @@ class CommandLine(CommandTest):
     def test_version_and_help(self):
         self.assertRegex(self.output("--version"), rb"\Anestline \d+\.\d+\.\d+\n\Z")
         for command in ([], ["build"], ["query"], ["add"], ["remove"], ["info"], ["verify"],
-                        ["merge"], ["uniq"], ["which"], ["which", "build"]):
+                        ["merge"], ["fit"], ["uniq"], ["which"], ["which", "build"]):
             out = self.output(*command, "--help")
             self.assertIn(b"Exit status", out)
             self.assertIn(" ".join(["nestline", *command]).encode(), out)
