@@ -1,7 +1,7 @@
-// Per-target: the engines of filters of one width, NESTLINE_WIDTH, plain and with guest lanes, and
-// the one for this processor. Included by filters_8.cc to filters_16.cc, each compiled for each
-// target: so several can be compiled side by side, and a change of one width compiles one. On x86
-// the targets before AVX2 are for processors from before 2013 and for virtual machines without
+// Per-target: the engines of filters, of each width plain and with guest lanes. Included by
+// filters_narrow.cc and filters_wide.cc, which are compiled for each target and take two cores
+// about as long: a source for each width takes 3 s more, which is what Highway's headers take. On
+// x86 the targets before AVX2 are for processors from before 2013 and for virtual machines without
 // AVX2: all their widths are in filters_older.cc, compiled for size.
 #if defined(NESTLINE_LIB_ENGINE_FILTERS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_FILTERS_INL_H_
@@ -50,7 +50,7 @@ HWY_NOINLINE Result insert_unique_at(const BlocksView& view, AnyMode mode,
 }
 template <class L, class Locks>
 Result insert_unique(const BlocksView& view, std::uint64_t hash) noexcept {
-  return insert_unique_at<Compiled<L> >(view, kModeOf<Locks>, hash);
+  return insert_unique_at<Shared<L> >(view, kModeOf<Locks>, hash);
 }
 
 template <class L, class Locks>
@@ -68,7 +68,7 @@ HWY_NOINLINE Result update_at(const BlocksView& view, AnyMode mode, std::uint64_
 template <class L, class Locks>
 Result update(const BlocksView& view, std::uint64_t old_hash, std::uint64_t new_hash,
               bool& replaced) noexcept {
-  return update_at<Compiled<L> >(view, kModeOf<Locks>, old_hash, new_hash, replaced);
+  return update_at<Shared<L> >(view, kModeOf<Locks>, old_hash, new_hash, replaced);
 }
 
 template <class L, class Locks>
@@ -79,24 +79,25 @@ HWY_INLINE bool erase_key(const BlocksView& view, const Locks& locks, std::uint6
     typename Locks::BlockLock hold(locks, view.blocks, place.block);
     const Block& home = hold.at(place.block);
     std::uint64_t copies = match_among<L>(home, place.fingerprint, place.bucket);
-    if (has_lanes_in<L>(view)) {
+    if (has_lanes_in<L, Locks>(view)) {
       copies &= GuestLanes<L>(true, home).of_native(place.fingerprint);
       // In a mixed block it depends on the alternate which one is cleared.
       if (HWY_UNLIKELY(home.overflow_mark() == kMixed)) copies = 0;
     }
     if (HWY_LIKELY(copies != 0)) {
       L::set(hold.change(place.block), first_slot(copies), 0);
-      if (!has_lanes_in<L>(view)) return true;
+      if (!has_lanes_in<L, Locks>(view)) return true;
       erased = true;
     }
   }
   if (erased) {
     if (may_lower(view.blocks[place.block].overflow_mark())) {
-      NESTLINE_FROM_BELOW(Further)<L>::let_guests_come_home(view, {locks.sharing()}, place.block);
+      NESTLINE_FROM_BELOW(Further)<Shared<L> >::let_guests_come_home(view, {locks.sharing()},
+                                                                     place.block);
     }
     return true;
   }
-  return NESTLINE_FROM_BELOW(Further)<L>::erase(view, {locks.sharing()}, place, {});
+  return NESTLINE_FROM_BELOW(Further)<Shared<L> >::erase(view, {locks.sharing()}, place, {});
 }
 #if NESTLINE_ANY_PLACEMENT
 template <class L>
@@ -139,8 +140,8 @@ constexpr void take_over(FilterOperations& operations) {
 template <class L>
 inline constexpr BuildKernels kBuild = [] {
   BuildKernels kernels = build_kernels<L>();
-  kernels.is_in_guest_lane = is_in_guest_lane<L>;
-  kernels.raise_guest_level = raise_guest_level<L>;
+  kernels.is_in_guest_lane = is_in_guest_lane<Shared<L> >;
+  kernels.raise_guest_level = raise_guest_level<Shared<L> >;
   return kernels;
 }();
 
@@ -168,7 +169,7 @@ struct EngineOf<Filters<kBits>, L> {
     engine.operations.alone.count = count<Plain, NoLocks>;
     engine.operations.alone.count_run = count_run<Plain, NoLocks>;
 #else
-    engine.block = block_kernels<Compiled<L> >();
+    engine.block = block_kernels<Shared<L> >();
     engine.lookups = lookup_operations<Plain>();
     engine.operations = {filter_operations<L, NoLocks>(), filter_operations<L, OneWriter>(),
                          filter_operations<L, BlockLocks>()};
@@ -188,29 +189,13 @@ HWY_AFTER_NAMESPACE();
 
 #endif
 
-#if HWY_ONCE && !defined(NESTLINE_OLDER)
-namespace nestline { inline namespace v0_3 {
-template <>
-const FilterEngine& filter_engine_of<NESTLINE_WIDTH>(Placement placement) {
-  return best_engine<Filters<NESTLINE_WIDTH> >(placement == Placement::anywhere ? 0 : 1);
-}
-
-#if NESTLINE_WIDTH == 8
-std::vector<std::int64_t> usable_targets() {
-  std::vector<std::int64_t> targets;
-  for (const auto all : kOfTargets<Filters<8> >) {
-    if (all == nullptr) continue;
-    const std::int64_t target = all()->target();
-    // The fallback may be the last one of the list.
-    if ((target & supported_targets()) != 0 && (targets.empty() || targets.back() != target)) {
-      targets.push_back(target);
-    }
+#if HWY_ONCE && !defined(NESTLINE_FILTERS_OF)
+// For the end of a source: the choice among the engines of a width.
+#define NESTLINE_FILTERS_OF(bits)                                                 \
+  template <>                                                                     \
+  const FilterEngine& filter_engine_of<bits>(Placement placement) {               \
+    return best_engine<Filters<bits> >(placement == Placement::anywhere ? 0 : 1); \
   }
-  return targets;
-}
-#endif
-
-}}  // namespace nestline
 #endif
 
 #endif  // per-target include guard

@@ -60,7 +60,7 @@ HWY_INLINE Result insert_value(const BlocksView& view, const Locks& locks, std::
     BlockCopy copy;
     const Block& now = readable_block(hold.at(place.block), copy);
     std::uint64_t free = match_first_bytes<L>(now, 0) & place.bucket;
-    if (has_lanes_in<L>(view)) {
+    if (has_lanes_in<L, Locks>(view)) {
       free = GuestLanes<L>(true, now).best_of_native(place.fingerprint, free);
     }
     if (HWY_LIKELY(free != 0)) {
@@ -81,7 +81,7 @@ HWY_NOINLINE bool contains_at(const BlocksView& view, AnyMode mode, std::uint64_
 }
 template <class L, class Locks>
 bool contains_again(const BlocksView& view, std::uint64_t hash, Writers* writers) noexcept {
-  return contains_at<Compiled<L> >(view, kModeOf<Locks>, hash, writers);
+  return contains_at<Shared<L> >(view, kModeOf<Locks>, hash, writers);
 }
 template <class L>
 HWY_NOINLINE unsigned count_at(const BlocksView& view, AnyMode mode, const Place& home,
@@ -90,7 +90,7 @@ HWY_NOINLINE unsigned count_at(const BlocksView& view, AnyMode mode, const Place
 }
 template <class L, class Locks>
 unsigned count(const BlocksView& view, const Place& home, Writers* writers) noexcept {
-  return count_at<Compiled<L> >(view, kModeOf<Locks>, home, writers);
+  return count_at<Shared<L> >(view, kModeOf<Locks>, home, writers);
 }
 
 }}}  // namespace nestline::HWY_NAMESPACE

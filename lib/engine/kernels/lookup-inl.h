@@ -410,17 +410,6 @@ class Lookups : HomeStages<L, kBeside, ProbeGroup> {
 };
 
 template <class L>
-void contains_batch(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap) noexcept {
-  Lookups<L, false>(view, inputs, bitmap, nullptr).run();
-}
-
-template <class L>
-bool contains_batch_concurrent(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap,
-                               std::uint64_t* undecided) noexcept {
-  return Lookups<L, true>(view, inputs, bitmap, undecided).run();
-}
-
-template <class L>
 HWY_NOINLINE void locate_places(const BlocksView& view, const Inputs& inputs,
                                 Place* places) noexcept {
   Group group;
@@ -489,6 +478,64 @@ bool contains_concurrent(const BlocksView& view, const LookupFallback& second,
   }
   return matches != 0;
 }
+
+#if NESTLINE_ONE_LANE
+
+// One key after the other: there are no vectors to fill. look(hash, i) answers.
+template <typename Look>
+HWY_INLINE void look_up_each(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap,
+                             const Look& look) {
+  constexpr std::size_t kAhead = 16;
+  std::fill_n(bitmap, (inputs.count + 63) / 64, std::uint64_t{0});
+  for (std::size_t i = 0; i < inputs.count; ++i) {
+    if (i + kAhead < inputs.count) prefetch_home(view, inputs.hash(i + kAhead, view.secrets));
+    bitmap[i / 64] |= std::uint64_t{look(inputs.hash(i, view.secrets), i)} << i % 64;
+  }
+}
+
+template <class L>
+void contains_batch(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap) noexcept {
+  look_up_each(view, inputs, bitmap,
+               [&](std::uint64_t hash, std::size_t) { return contains<L>(view, hash); });
+}
+
+template <class L>
+bool contains_batch_concurrent(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap,
+                               std::uint64_t* undecided) noexcept {
+  struct Note : LookupFallback {
+    mutable bool was_asked = false;
+  };
+  Note note;
+  note.look = [](const LookupFallback& second, std::uint64_t) noexcept {
+    static_cast<const Note&>(second).was_asked = true;
+    return false;
+  };
+  bool any_undecided = false;
+  std::fill_n(undecided, (inputs.count + 63) / 64, std::uint64_t{0});
+  look_up_each(view, inputs, bitmap, [&](std::uint64_t hash, std::size_t i) {
+    note.was_asked = false;
+    const bool found = contains_concurrent<L>(view, note, hash);
+    undecided[i / 64] |= std::uint64_t{note.was_asked} << i % 64;
+    any_undecided |= note.was_asked;
+    return found;
+  });
+  return any_undecided;
+}
+
+#else
+
+template <class L>
+void contains_batch(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap) noexcept {
+  Lookups<L, false>(view, inputs, bitmap, nullptr).run();
+}
+
+template <class L>
+bool contains_batch_concurrent(const BlocksView& view, const Inputs& inputs, std::uint64_t* bitmap,
+                               std::uint64_t* undecided) noexcept {
+  return Lookups<L, true>(view, inputs, bitmap, undecided).run();
+}
+
+#endif  // NESTLINE_ONE_LANE
 
 }  // namespace HWY_NAMESPACE
 }}  // namespace nestline

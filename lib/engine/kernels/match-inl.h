@@ -19,6 +19,7 @@
 
 #include "lib/engine/engine.h"
 #include "lib/engine/place/aging.h"
+#include "lib/engine/place/locking.h"
 
 // The vector bodies need little-endian lanes and at least 16 bytes.
 #undef NESTLINE_ONE_LANE
@@ -40,8 +41,8 @@
 #define NESTLINE_IS_COMPILED_HERE !NESTLINE_IS_OLDER
 #endif
 
-// Where code should be small rather than fast, filters with and without guest lanes have one: those
-// with them, which asks for the placement. On one lane also one for all lock policies.
+// Where code should be small rather than fast, first looks and evictions of filters with and
+// without guest lanes are one too, for all lock policies.
 #undef NESTLINE_ANY_PLACEMENT
 #define NESTLINE_ANY_PLACEMENT (NESTLINE_ONE_LANE || (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2))
 
@@ -49,22 +50,25 @@ HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+// The layout of operations that are compiled once for both placements, and for all lock policies.
+#if NESTLINE_SMALL
 template <class L>
+using Shared = L;
+#else
+template <class L>
+using Shared = std::conditional_t<L::kHasValues, L, Laned<PlainLayout<L> > >;
+#endif
+// Whether there are guest lanes: whose policy is not fixed asks for the placement too.
+template <class L, class Locks = AnyLocks>
 HWY_INLINE bool has_lanes_in([[maybe_unused]] const BlocksView& view) {
-#if NESTLINE_ANY_PLACEMENT
-  return L::kHasGuestLanes && has_guest_lanes(view.geometry);
-#else
+  if constexpr (L::kHasGuestLanes && std::is_same_v<Locks, AnyLocks>) {
+    return has_guest_lanes(view.geometry);
+  }
   return L::kHasGuestLanes;
-#endif
 }
-// The layout that operations on L are compiled for.
-#if NESTLINE_ANY_PLACEMENT && !NESTLINE_SMALL
+// The layout of first looks at L.
 template <class L>
-using Compiled = std::conditional_t<L::kHasValues, L, Laned<PlainLayout<L> > >;
-#else
-template <class L>
-using Compiled = L;
-#endif
+using Compiled = std::conditional_t<NESTLINE_ANY_PLACEMENT, Shared<L>, L>;
 
 // A block that a writer may be changing, ready for plain vector loads: see memory_order.h. Where no
 // copy is made, none is declared: it would cost each function that aligns its stack for it.

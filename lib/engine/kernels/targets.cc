@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lib/system/system.h"
+#include "nestline/internal/block.h"
 
 #if HWY_ARCH_X86
 #include <cpuid.h>
@@ -105,8 +106,7 @@ std::int64_t supported_targets() {
 }
 
 std::uint64_t blocks_in_near_cache() {
-  constexpr std::uint64_t kBlockBytes = 64;
-  static const std::uint64_t blocks = near_cache_bytes() / 2 / kBlockBytes;
+  static const std::uint64_t blocks = near_cache_bytes() / 2 / internal::kBlockBytes;
   return blocks;
 }
 

@@ -92,6 +92,13 @@
 #include "lib/engine/place/layout.h"
 #include "lib/engine/place/test_hooks.h"
 
+// Sources that are compiled for size leave it to the compiler.
+#ifdef NESTLINE_OLDER
+#define NESTLINE_LOCK_INLINE inline NESTLINE_HERE
+#else
+#define NESTLINE_LOCK_INLINE NESTLINE_INLINE
+#endif
+
 namespace nestline { inline namespace v0_3 {
 
 // A block to change. Operations see blocks as const, and change them through BlockLock
@@ -176,7 +183,12 @@ struct HeaderLock {
     if ((header & kHeaderLock) != 0) return false;
     return exchange_acquire(block.header_word(), old, Block::to_header(header | kHeaderLock));
   }
-  static void lock(Block& block) {
+  NESTLINE_LOCK_INLINE static void lock(Block& block) {
+    if (!try_lock(block)) [[unlikely]] {
+      wait_for(block);
+    }
+  }
+  [[gnu::noinline]] static void wait_for(Block& block) {
     for (Backoff backoff; !try_lock(block);) backoff.pause();
   }
   // The same for the only writer.
@@ -220,9 +232,11 @@ struct LockPolicy : HeaderLock, Mode {
   explicit LockPolicy(Writers* writers = nullptr) : Mode{}, writers_(writers) {}
   explicit LockPolicy(Mode mode, Writers* writers = nullptr) : Mode(mode), writers_(writers) {}
 
-  [[nodiscard]] NESTLINE_INLINE bool are_alone() const { return this->sharing() == Sharing::alone; }
+  [[nodiscard]] NESTLINE_LOCK_INLINE bool are_alone() const {
+    return this->sharing() == Sharing::alone;
+  }
   // Whether what was found a moment ago is still so.
-  [[nodiscard]] NESTLINE_INLINE bool blocks_are_stable() const {
+  [[nodiscard]] NESTLINE_LOCK_INLINE bool blocks_are_stable() const {
     return this->sharing() != Sharing::many_writers;
   }
   // Where no writer overtakes, the second try is the last, and the first look counts.
@@ -243,18 +257,18 @@ struct LockPolicy : HeaderLock, Mode {
   // store to its header would wait for that store.)
   class BlockLock : Mode {
    public:
-    NESTLINE_INLINE BlockLock(Mode mode, const Block* blocks, std::uint64_t first)
+    NESTLINE_LOCK_INLINE BlockLock(Mode mode, const Block* blocks, std::uint64_t first)
         : Mode(mode), blocks_(blocks), first_(first), second_(first) {
       if (are_many()) lock(changeable(blocks_, first_));
       if (!are_alone()) NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
-    NESTLINE_INLINE BlockLock(Mode mode, const Block* blocks, std::uint64_t one,
-                              std::uint64_t other)
+    NESTLINE_LOCK_INLINE BlockLock(Mode mode, const Block* blocks, std::uint64_t one,
+                                   std::uint64_t other)
         : Mode(mode), blocks_(blocks), first_(one), second_(other) {
       if (are_many()) lock_both();
       if (!are_alone()) NESTLINE_TEST_POINT(NESTLINE_POINT_LOCKED);
     }
-    NESTLINE_INLINE ~BlockLock() {
+    NESTLINE_LOCK_INLINE ~BlockLock() {
       if (are_alone()) return;
       release(first_, first_changed_);
       if (second_ != first_) release(second_, second_changed_);
@@ -268,11 +282,13 @@ struct LockPolicy : HeaderLock, Mode {
 
     // Holds this block too, which must be the second. False: the first was released meanwhile, and
     // may have changed.
-    bool add(std::uint64_t other) {
+    NESTLINE_LOCK_INLINE bool add(std::uint64_t other) {
       if (are_alone() || holds(other)) return true;
       assert(first_ == second_);
       second_ = other;
-      if (!are_many()) return true;
+      return !are_many() || lock_second();
+    }
+    [[gnu::noinline]] bool lock_second() {
       if (second_ > first_) {
         lock(changeable(blocks_, second_));
         return true;
@@ -284,8 +300,10 @@ struct LockPolicy : HeaderLock, Mode {
     }
 
     // Releases the other block than this one, if two are held.
-    void keep(std::uint64_t block) {
-      if (are_alone() || second_ == first_) return;
+    NESTLINE_LOCK_INLINE void keep(std::uint64_t block) {
+      if (!are_alone() && second_ != first_) release_but(block);
+    }
+    [[gnu::noinline]] void release_but(std::uint64_t block) {
       if (block == first_) {
         release(second_, second_changed_);
       } else {
@@ -298,11 +316,11 @@ struct LockPolicy : HeaderLock, Mode {
     }
 
     // A block that is held.
-    [[nodiscard]] NESTLINE_INLINE const Block& at(std::uint64_t block) const {
+    [[nodiscard]] NESTLINE_LOCK_INLINE const Block& at(std::uint64_t block) const {
       return blocks_[block];
     }
     // The same, to be changed.
-    NESTLINE_INLINE Block& change(std::uint64_t block) {
+    NESTLINE_LOCK_INLINE Block& change(std::uint64_t block) {
       if (are_alone()) return changeable(blocks_, block);
       // No reference to one of the two: so all of this object stays in registers.
       const bool is_first = block == first_;
@@ -315,19 +333,19 @@ struct LockPolicy : HeaderLock, Mode {
     }
 
    private:
-    [[nodiscard]] NESTLINE_INLINE bool are_alone() const {
+    [[nodiscard]] NESTLINE_LOCK_INLINE bool are_alone() const {
       return this->sharing() == Sharing::alone;
     }
-    [[nodiscard]] NESTLINE_INLINE bool are_many() const {
+    [[nodiscard]] NESTLINE_LOCK_INLINE bool are_many() const {
       return this->sharing() == Sharing::many_writers;
     }
     // Nothing has been changed yet.
-    void lock_both() {
+    [[gnu::noinline]] void lock_both() {
       if (second_ < first_) std::swap(first_, second_);
       lock(changeable(blocks_, first_));
       if (second_ != first_) lock(changeable(blocks_, second_));
     }
-    NESTLINE_INLINE void release(std::uint64_t block, bool changed) {
+    NESTLINE_LOCK_INLINE void release(std::uint64_t block, bool changed) {
       if (!are_many() && !changed) return;
       const bool forget = NESTLINE_FORGET_CHANGES;
       unlock(changeable(blocks_, block), changed && !forget ? kHeaderVersion : 0);
@@ -348,8 +366,10 @@ struct LockPolicy : HeaderLock, Mode {
     BlockRead(Mode mode, const Block* blocks, BlockLock* hold = nullptr, bool takes_locks = false)
         : Mode(mode), blocks_(blocks), hold_(hold), takes_locks_(takes_locks) {}
 
-    const Block& at(std::uint64_t block) {
-      if (this->sharing() == Sharing::alone) return blocks_[block];
+    NESTLINE_LOCK_INLINE const Block& at(std::uint64_t block) {
+      return this->sharing() == Sharing::alone ? blocks_[block] : held_or_copied(block);
+    }
+    [[gnu::noinline]] const Block& held_or_copied(std::uint64_t block) {
       if (takes_locks_) {
         if (!hold_->add(block)) was_released_ = true;
         return blocks_[block];
@@ -361,8 +381,10 @@ struct LockPolicy : HeaderLock, Mode {
       copy_shared<kBlockBytes>(blocks_[block].bytes.data(), copy_[count_].bytes.data());
       return copy_[count_++];
     }
-    [[nodiscard]] bool valid() const {
-      if (this->sharing() == Sharing::alone) return true;
+    [[nodiscard]] NESTLINE_LOCK_INLINE bool valid() const {
+      return this->sharing() == Sharing::alone || are_unchanged();
+    }
+    [[nodiscard]] [[gnu::noinline]] bool are_unchanged() const {
       if (takes_locks_) return !was_released_;
       NESTLINE_TEST_POINT(NESTLINE_POINT_BEFORE_CHECK);
       if (NESTLINE_SKIP_VALIDATION) return true;
@@ -397,7 +419,7 @@ struct AnyMode {
 #if NESTLINE_SMALL  // where there are no threads
   static constexpr Sharing sharing() { return Sharing::alone; }
 #else
-  [[nodiscard]] NESTLINE_INLINE Sharing sharing() const { return shared; }
+  [[nodiscard]] NESTLINE_LOCK_INLINE Sharing sharing() const { return shared; }
 #endif
 };
 
@@ -410,7 +432,7 @@ using AnyLocks = LockPolicy<AnyMode>;
 
 // A copy of the block as it stood at one instant, unless writers keep it busy, for a search whose
 // result is checked later.
-inline const Block& copy_of(const Block& block, Block& copy) {
+[[gnu::noinline]] inline const Block& copy_of(const Block& block, Block& copy) {
   Backoff backoff;
   for (std::uint32_t tries = 0; tries < BlockLocks::kReadTries; ++tries) {
     const std::uint32_t before = block.header();

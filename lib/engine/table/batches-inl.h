@@ -188,7 +188,7 @@ HWY_NOINLINE RunEnd insert_values_run(const BlocksView& view, AnyMode mode, cons
       const std::span<const Place> homes = groups.visit(i, std::min(kPiece, groups.size() - i));
       if (std::exchange(evicts, false) && is_large) {
         for (const Place& home : groups.ahead(i + kPiece, kPiece)) {
-          NESTLINE_FROM_BELOW(Further)<L>::prefetch_candidates(view, mode, home);
+          NESTLINE_FROM_BELOW(Further)<Shared<L> >::prefetch_candidates(view, mode, home);
         }
       }
       for (std::size_t at = 0;; ++at) {
@@ -258,7 +258,7 @@ HWY_NOINLINE RunEnd insert_unique_keys(const BlocksView& view, AnyMode mode, con
 template <class L, class Locks>
 RunEnd insert_unique_run(const BlocksView& view, const Inputs& inputs, const RunLimits& limits,
                          std::size_t first, Record& record) noexcept {
-  return insert_unique_keys<Compiled<L> >(view, kModeOf<Locks>, inputs, limits, first, record);
+  return insert_unique_keys<Shared<L> >(view, kModeOf<Locks>, inputs, limits, first, record);
 }
 
 // Erases a copy of each key.
@@ -273,11 +273,11 @@ HWY_NOINLINE void erase_keys(const BlocksView& view, const Locks& locks, const I
       const std::uint64_t hint = groups.copies(i);  // slots that lately held copies
       bool erased = hint != 0 && looks.erase_in(home, first_slot(hint));
       if (HWY_LIKELY(erased)) {
-        if (has_lanes_in<L>(view) && may_lower(view.blocks[home.block].overflow_mark())) {
-          NESTLINE_FROM_BELOW(Further)<L>::let_guests_come_home(view, mode, home.block);
+        if (has_lanes_in<L, Locks>(view) && may_lower(view.blocks[home.block].overflow_mark())) {
+          NESTLINE_FROM_BELOW(Further)<Shared<L> >::let_guests_come_home(view, mode, home.block);
         }
       } else {
-        erased = NESTLINE_FROM_BELOW(Further)<L>::erase(view, mode, home, {});
+        erased = NESTLINE_FROM_BELOW(Further)<Shared<L> >::erase(view, mode, home, {});
       }
       record.add_erased(first + groups.first() + i, erased);
     }
@@ -304,7 +304,7 @@ HWY_NOINLINE void count_keys(const BlocksView& view, AnyMode mode, const Inputs&
 template <class L, class Locks>
 void count_run(const BlocksView& view, const Inputs& inputs, std::uint8_t* out,
                Writers* writers) noexcept {
-  count_keys<Compiled<L> >(view, kModeOf<Locks>, inputs, out, writers);
+  count_keys<Shared<L> >(view, kModeOf<Locks>, inputs, out, writers);
 }
 
 }}}  // namespace nestline::HWY_NAMESPACE

@@ -100,7 +100,7 @@ class EvictionSearch {
            match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket) == 0 &&
            search(newcomer, kWideTries);
   }
-  bool search(const Place& newcomer, int tries) {
+  HWY_NOINLINE bool search(const Place& newcomer, int tries) {
     tries_ = tries;
     nodes_[0] = {newcomer, 0, kNobody, has_lanes_ ? Residence::native : Residence::anywhere};
     if constexpr (L::kHasGuestLanes) {
@@ -115,7 +115,7 @@ class EvictionSearch {
     return false;
   }
   // Whether the blocks of a search that failed have hardly a free slot.
-  [[nodiscard]] bool is_hopeless() const {
+  [[nodiscard]] HWY_NOINLINE bool is_hopeless() const {
     std::uint32_t free = 0;
     for (std::uint32_t i = 0; i < node_count_; ++i) {
       const std::uint64_t slots = free_slots<L>(blocks_[nodes_[i].arrival.block]);

@@ -97,7 +97,7 @@ class FirstLooks {
 
  protected:
   // Whether the filter has guest lanes (lanes.h).
-  [[nodiscard]] HWY_INLINE bool has_lanes() const { return has_lanes_in<L>(view_); }
+  [[nodiscard]] HWY_INLINE bool has_lanes() const { return has_lanes_in<L, Locks>(view_); }
   [[nodiscard]] HWY_INLINE Residence as(Residence residence) const {
     return has_lanes() ? residence : Residence::anywhere;
   }

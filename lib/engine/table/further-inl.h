@@ -1,6 +1,6 @@
 // Per-target: what first looks do not decide (first_looks-inl.h), as functions that are compiled
-// once for each layout. A target that gains nothing by code of its own calls those of the one
-// below.
+// once for each layout, of filters for each width. A target that gains nothing by code of its own
+// calls those of the one below.
 #if defined(NESTLINE_LIB_ENGINE_TABLE_FURTHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_TABLE_FURTHER_INL_H_
 #undef NESTLINE_LIB_ENGINE_TABLE_FURTHER_INL_H_
@@ -114,7 +114,7 @@ HWY_INLINE Result make_room_and_store(const BlocksView& view, AnyMode mode, cons
       return Table<L>(view, AnyLocks(mode)).evict_under(NoLocks(), home, value);
     }
   }
-  return NESTLINE_FROM_BELOW(Further)<L>::evict_for(view, mode, home, value);
+  return NESTLINE_FROM_BELOW(Further)<Shared<L> >::evict_for(view, mode, home, value);
 }
 
 }}}  // namespace nestline::HWY_NAMESPACE

@@ -1,7 +1,6 @@
 # nestline.wasm, the program in the package for npm, by Emscripten: scripts/package npm.
 add_executable(
   nestline_npm
-  engine/engine.cc
   engine/expiring_filters.cc
   ${engine_sources}
   engine/kernels/targets.cc

@@ -1,8 +1,0 @@
-// The engines of filters of 12 bits, made once for each target (filters-inl.h).
-#define NESTLINE_WIDTH 12
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "lib/engine/filters_12.cc"
-#include <hwy/foreach_target.h>
-#include <hwy/highway.h>
-
-#include "lib/engine/filters-inl.h"
