@@ -116,8 +116,8 @@ struct Overlap {
   /// Residents of both that look the same, each counted once: at least as many as there are common
   /// keys, and copies of each that both have.
   std::uint64_t matches = 0;
-  /// How many matches to expect if no key was common: some
-  /// keys * other keys / (slots a segment * 2^bits * blocks before doublings).
+  /// How many matches to expect if no key was common: 1.0 to 1.2 times keys * other keys / (slots
+  /// of a segment * 254 * 2^(bits - 8) * blocks before doublings), by docs/SIZING.md.
   double by_chance = 0;
   double estimate = 0;        ///< Of the common keys: the matches without those that chance makes.
   double standard_error = 0;  ///< Of `estimate`.
@@ -322,7 +322,7 @@ class NESTLINE_EXPORT Filter {
   /// False: certainly no key is in both filters. True: some may be, or keys look the same; filters
   /// of n and m keys without a common one look so with probability 1 - exp(-by_chance) (Overlap):
   /// 16 bits, 95 % load and n = m: 0.07 at 1,000 keys, 0.5 at 8,192. Filters of the same keys with
-  /// other seeds err independently. O(blocks), all in cache some 0.5 to 2 ns a slot, and stops at
+  /// other seeds err independently. O(blocks), in cache 0.4 to 4 ns a slot by load, and stops at
   /// the first match. The filter that has doubled more often is folded first, if its keys have room
   /// then. Throws std::invalid_argument unless the two are then as can_merge(other) wants them,
   /// std::bad_alloc, and std::length_error where copies of a key leave no room to fold.

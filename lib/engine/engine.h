@@ -16,7 +16,7 @@
 // None allocates or throws. Neither keys nor growth nor counters are known here.
 //
 // Where NESTLINE_SMALL is defined, for one thread and as few bytes as possible, much is left out
-// and null: bulk builds, updates, operations beside other threads, and those that change
+// and null: bulk builds, updates, overlaps, operations beside threads, and those that change
 // filters with guest lanes.
 #ifndef NESTLINE_LIB_ENGINE_ENGINE_H_
 #define NESTLINE_LIB_ENGINE_ENGINE_H_
