@@ -16,6 +16,8 @@
 #include <string_view>
 #include <vector>
 
+#include "nestline/io.h"
+
 namespace nestline::test {
 
 inline std::string read_file(const std::filesystem::path& path) {

@@ -211,10 +211,12 @@ TEST_F(DuckdbTest, WhatTwoFiltersHaveInCommon) {
       "range(12000) r(i) GROUP BY n");
   sql.run("INSERT INTO f SELECT 9, nestline_build(i, 0.0001, 6000) FROM range(3000, 5000) r(i)");
   const std::string pairs = " FROM f a, f b WHERE a.n = 9 AND b.n = ";
-  for (const std::string b : {"b.f", "nestline_open(b.f)"}) {
-    EXPECT_EQ(sql.number("SELECT nestline_may_overlap(a.f, " + b + ")::INT" + pairs + "0"), 1);
-    const std::string common = "nestline_count_common(a.f, " + b + ")";
-    for (const std::string figure : {".matches" + pairs + "0", ".estimate" + pairs + "1"}) {
+  for (const char* b : {"b.f", "nestline_open(b.f)"}) {
+    EXPECT_EQ(
+        sql.number(std::string("SELECT nestline_may_overlap(a.f, ") + b + ")::INT" + pairs + "0"),
+        1);
+    const std::string common = std::string("nestline_count_common(a.f, ") + b + ")";
+    for (const std::string& figure : {".matches" + pairs + "0", ".estimate" + pairs + "1"}) {
       const std::int64_t keys = sql.number("SELECT " + common + figure);
       EXPECT_TRUE(keys >= 992 && keys <= 1008) << keys;
     }

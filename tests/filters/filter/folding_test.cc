@@ -36,9 +36,9 @@ Filter filter_of(int bits, const Geometry& geometry, std::uint64_t seed = 5) {
 }
 
 // A filter and the hashes in it, each as often as it was inserted.
-class Exact {
+class ExactFolding {
  public:
-  Exact(Filter filter, std::uint64_t seed) : filter_(std::move(filter)), random_(seed) {}
+  ExactFolding(Filter filter, std::uint64_t seed) : filter_(std::move(filter)), random_(seed) {}
 
   void fill(std::uint64_t size) {
     while (hashes_.size() < size) {
@@ -122,7 +122,7 @@ void expect_covering(const std::vector<std::uint32_t>& marks, const Filter& halv
 }
 
 TEST_P(FoldingTest, ShrinkingAndGrowingInTurn) {
-  Exact exact(filter_of(bits(), geometry(2)), std::get<1>(GetParam()));
+  ExactFolding exact(filter_of(bits(), geometry(2)), std::get<1>(GetParam()));
   Filter& filter = exact.filter();
   unsigned shrunk = 0;
   for (int round = 0; round < 20; ++round) {
@@ -171,7 +171,7 @@ TEST_P(FoldingTest, ShrinkingAndGrowingInTurn) {
 
 // Nothing has moved since the doubling, so every byte is as before.
 TEST_P(FoldingTest, UndoesDoublings) {
-  Exact exact(filter_of(bits(), geometry(0)), 1);
+  ExactFolding exact(filter_of(bits(), geometry(0)), 1);
   Filter& filter = exact.filter();
   exact.fill(filter.capacity());
   const auto before = to_bytes(filter);
@@ -186,7 +186,7 @@ TEST_P(FoldingTest, UndoesDoublings) {
 // Several halvings at once, of a filter that was filled when it was large already.
 TEST_P(FoldingTest, FitAtOnce) {
   for (const std::uint32_t most : {1u, 2u, max_growth(bits())}) {
-    Exact exact(filter_of(bits(), geometry(most)), most);
+    ExactFolding exact(filter_of(bits(), geometry(most)), most);
     Filter& filter = exact.filter();
     exact.fill(safe_keys(bits(), geometry(0)));
     exact.turn_over(exact.size() / 2);
@@ -210,10 +210,10 @@ TEST_P(FoldingTest, RefusalsChangeNothing) {
     EXPECT_EQ(filter.fit(), 0u);
     EXPECT_EQ(to_bytes(filter), before);
   };
-  Exact whole(filter_of(bits(), geometry(0)), 1);
+  ExactFolding whole(filter_of(bits(), geometry(0)), 1);
   whole.fill(10);
   expect_refused(whole.filter());
-  Exact full(filter_of(bits(), geometry(1)), 2);
+  ExactFolding full(filter_of(bits(), geometry(1)), 2);
   full.fill(shrunk_capacity(bits(), geometry(0), full.filter().capacity()) + 1);
   expect_refused(full.filter());
   full.drain(full.size() - 1);
