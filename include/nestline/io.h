@@ -67,8 +67,8 @@ class Input {
 
 /// How the bytes of a filter begin. Both are read and mapped alike; the rest is the same.
 enum class Head : std::uint8_t {
-  page,   ///< With 4096 bytes, so that the blocks of a file begin at a page.
-  small,  ///< With 64, or 128 of an expiring filter. Versions before 0.3 refuse it by name.
+  page,     ///< With 4096 bytes, so that the blocks of a file begin at a page.
+  compact,  ///< With 64, or 128 of an expiring filter. Versions before 0.3 refuse it by name.
 };
 
 /// Where save writes: a path, a std::ostream, or a ByteSink; and with which head.
@@ -121,7 +121,7 @@ requires requires(const AnyFilter& filter, const Output& to) { save(filter, to);
   const ByteSink sink = [&](std::span<const std::byte> piece) {
     bytes.insert(bytes.end(), piece.begin(), piece.end());
   };
-  save(filter, {sink, Head::small});
+  save(filter, {sink, Head::compact});
   return bytes;
 }
 

@@ -88,7 +88,7 @@ template <class Saved>
 void write(const fs::path& path, const Saved& saved, const std::string& answers) {
   const std::string name = path.filename().string();
   const bool is_small = name.ends_with("_1") || name == "e44";
-  save(saved, {path.string() + ".nest", is_small ? nestline::Head::small : nestline::Head::page});
+  save(saved, {path.string() + ".nest", is_small ? nestline::Head::compact : nestline::Head::page});
   write(path.string() + ".answers", answers);
 }
 

@@ -129,7 +129,7 @@ Handle* make_handle(const char** error, Make&& make) {
   void* name##_to_bytes(const Handle* handle, size_t* size, const char** error) {              \
     return hand_out_bytes(size, error, [&](const nestline::ByteSink& sink) {                   \
       content(handle, [&](const auto& one) {                                                   \
-        nestline::save(one, {sink, nestline::Head::small});                                    \
+        nestline::save(one, {sink, nestline::Head::compact});                                  \
       });                                                                                      \
     });                                                                                        \
   }

@@ -243,7 +243,7 @@ void finalize(duckdb_function_info info, duckdb_aggregate_state* states, duckdb_
         continue;
       }
       bytes.clear();
-      save(*filter, {sink, Head::small});
+      save(*filter, {sink, Head::compact});
       if (bytes.size() > kLongest) throw TooBig();
       set_bytes(result, offset + i, bytes);
     }

@@ -267,12 +267,14 @@ std::optional<Filter> of_few(const Options& options, std::span<const Hash> keys)
   constexpr std::size_t kFew = 32;
   if (keys.size() > kFew || options.capacity > kFew) return std::nullopt;
   // To decide on a shape takes longer than all the rest, and few capacities have one rate.
-  static thread_local struct {
+  // Not in thread_local memory itself, of which a library that is loaded has little.
+  struct Shapes {
     double fpr = -1;
     std::array<std::optional<Shape>, kFew + 1> of;
-  } shapes;
-  if (shapes.fpr != options.fpr) shapes = {options.fpr, {}};
-  std::optional<Shape>& shape = shapes.of[options.capacity];
+  };
+  static thread_local const auto shapes = std::make_unique<Shapes>();
+  if (shapes->fpr != options.fpr) *shapes = {options.fpr, {}};
+  std::optional<Shape>& shape = shapes->of[options.capacity];
   if (!shape) shape = decide_size(options).shape(options.seed);
   Filter filter = FilterAccess::make(make_blocks(*shape, options.memory));
   const bool are_in = std::ranges::all_of(keys, [&](Hash key) { return bool{filter.insert(key)}; });

@@ -66,7 +66,7 @@ varlena* value_of(const Filter& filter) {
     std::memcpy(VARDATA(value) + used, piece.data(), piece.size());
     used += piece.size();
   };
-  save(filter, {sink, Head::small});
+  save(filter, {sink, Head::compact});
   SET_VARSIZE(value, VARHDRSZ + used);
   return value;
 }

@@ -64,7 +64,7 @@ void set_result(sqlite3_context* context, const Filter& filter) {
     std::copy(piece.begin(), piece.end(), static_cast<std::byte*>(bytes.get()) + used);
     used += piece.size();
   };
-  save(filter, {sink, Head::small});
+  save(filter, {sink, Head::compact});
   // SQLite frees it, also where it is too long.
   sqlite3_result_blob64(context, bytes.release(), used, sqlite3_free);
 }

@@ -8,3 +8,4 @@ nestline verify words.nest words2   # prints the lines of words2 that are missin
 nestline build -o words2.nest --fpr 0.001 --capacity 1000000 words2
 nestline merge -o both.nest words.nest words2.nest    # filters that were built alike
 nestline remove words.nest words2   # only lines that were added
+nestline fit words.nest             # undoes doublings that the keys no longer need

@@ -113,7 +113,7 @@ using SmallFiles = IoTest;
 
 TEST_F(SmallFiles, AreLoadedAndMapped) {
   const Filter filter = filled(8, 5'000'000, 4'000'000);  // five sections
-  save(filter, {path("small"), Head::small});
+  save(filter, {path("small"), Head::compact});
   EXPECT_EQ(read(path("small")), to_bytes(filter));
   expect_same(filter, Filter::load(path("small")));
   EXPECT_EQ(ConcurrentFilter::load(path("small")).size(), filter.size());

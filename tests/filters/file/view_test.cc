@@ -118,8 +118,8 @@ class ViewTest : public testing::Test {
 };
 
 using Kinds = testing::Types<With<AFilter, Head::page>, With<AMaplet, Head::page>,
-                             With<AnExpiringFilter, Head::page>, With<AFilter, Head::small>,
-                             With<AMaplet, Head::small>, With<AnExpiringFilter, Head::small>>;
+                             With<AnExpiringFilter, Head::page>, With<AFilter, Head::compact>,
+                             With<AMaplet, Head::compact>, With<AnExpiringFilter, Head::compact>>;
 TYPED_TEST_SUITE(ViewTest, Kinds);
 
 TYPED_TEST(ViewTest, AnswersAsTheOneThatWasSaved) {
@@ -180,7 +180,7 @@ TEST(Kinds, AreToldApart) {
   const test::TempFolder folder;
   for (std::size_t file = 0; file < 2 * names.size(); ++file) {
     const std::string made = names[file / 2];
-    const Output to(folder / made, file % 2 == 0 ? Head::page : Head::small);
+    const Output to(folder / made, file % 2 == 0 ? Head::page : Head::compact);
     if (file / 2 == 0) save(Filter({.capacity = 100}), to);
     if (file / 2 == 1) save(Maplet({.capacity = 100}), to);
     if (file / 2 == 2) save(ExpiringFilter({.capacity = 100}), to);
@@ -227,7 +227,7 @@ TYPED_TEST(ViewTest, NoDamagedByteHidesAKey) {
   EXPECT_TRUE(this->finds_all(View::view(this->bytes_, Verify::all)));
 }
 
-using ExpiringViewTest = ViewTest<With<AnExpiringFilter, Head::small>>;
+using ExpiringViewTest = ViewTest<With<AnExpiringFilter, Head::compact>>;
 TEST_F(ExpiringViewTest, HasWhatAnExpiringFilterHas) {
   const ExpiringFilter& filter = kind_.saved;
   const auto keys = test::sequence(0, 5000);

@@ -224,7 +224,7 @@ TYPED_TEST(InMemory, SnapshotsAndFilesAreTheSame) {
   const auto bytes = to_bytes(made.memory);
   EXPECT_EQ(to_bytes(made.memory.snapshot()), bytes);
   std::stringstream stream;
-  save(made.memory, {stream, Head::small});
+  save(made.memory, {stream, Head::compact});
   EXPECT_EQ(std::memcmp(stream.str().data(), bytes.data(), bytes.size()), 0);
   EXPECT_EQ(stream.str().size(), bytes.size());
   std::size_t at = 0;
@@ -300,7 +300,7 @@ TYPED_TEST(InFiles, AreOpenedViewedAndChecked) {
   std::copy(bytes.begin(), bytes.end(), aligned.begin());
   for (const Verify verify : {Verify::none, Verify::lazily, Verify::all}) {
     const TypeParam viewed = TypeParam::view(aligned, verify);
-    save(made.memory, {made.folder / "small", Head::small});
+    save(made.memory, {made.folder / "small", Head::compact});
     const TypeParam opened = TypeParam::open(made.folder / "small", verify);
     expect_same_figures(viewed, opened);
     for (const std::uint64_t key : made.keys) {

@@ -67,7 +67,9 @@ Bytes bytes_of(const auto& any, Head head = Head::page) {
   return bytes;
 }
 
-Head head_of(const Bytes& bytes) { return header_of(bytes) == kHeader ? Head::page : Head::small; }
+Head head_of(const Bytes& bytes) {
+  return header_of(bytes) == kHeader ? Head::page : Head::compact;
+}
 
 void use(Maplet& maplet) {
   std::vector<std::uint64_t> keys(200);
