@@ -62,7 +62,7 @@ std::uint64_t model_count(const Filter& one, const Filter& other) {
   });
   std::uint64_t all = 0;
   for (const auto& [kind, counts] : kinds) {
-    const std::array blocks{std::get<0>(kind), std::get<1>(kind)};
+    const std::array<std::uint64_t, 2> blocks{std::get<0>(kind), std::get<1>(kind)};
     const std::uint32_t rank = eviction_rank(std::get<2>(kind));
     for (const std::size_t here : {0u, 1u}) {
       const std::size_t there = 1 - here;
@@ -201,21 +201,21 @@ TEST_P(OverlapTest, ChanceIsAsExpected) {
     const auto slots = static_cast<double>(geometry.blocks() * slots_of(bits));
     const auto count = static_cast<std::uint64_t>(load * slots);
     double matches = 0, expected = 0, squares = 0;
-    constexpr int kTimes = 30;
+    constexpr std::size_t kTimes = 30;
     std::vector<Filter> filters;
-    for (int i = 0; i < kTimes; ++i) {
-      filters.push_back(filter_of(bits, geometry, keys_from(1'000'000 * std::uint64_t(i), count)));
+    for (std::uint64_t i = 0; i < kTimes; ++i) {
+      filters.push_back(filter_of(bits, geometry, keys_from(1'000'000 * i, count)));
     }
-    for (int i = 0; i < kTimes; ++i) {
-      for (int j = 0; j < i; ++j) {
+    for (std::size_t i = 0; i < kTimes; ++i) {
+      for (std::size_t j = 0; j < i; ++j) {
         const Overlap overlap = filters[i].count_common(filters[j]);
         matches += static_cast<double>(overlap.matches);
         expected += overlap.by_chance;
       }
       // And with a third of the keys in common.
       const std::uint64_t common = count / 3;
-      auto keys = keys_from(1'000'000 * std::uint64_t(i), common);
-      const auto rest = keys_from(900'000'000 + 1'000'000 * std::uint64_t(i), count - common);
+      auto keys = keys_from(1'000'000 * i, common);
+      const auto rest = keys_from(900'000'000 + 1'000'000 * i, count - common);
       keys.insert(keys.end(), rest.begin(), rest.end());
       const Overlap part = filters[i].count_common(filter_of(bits, geometry, keys));
       squares += std::pow((part.estimate - static_cast<double>(common)) / part.standard_error, 2);
@@ -280,12 +280,13 @@ TEST(Overlap, TheOneThatHasDoubledMoreOftenIsFolded) {
 TEST(Overlap, DifferentFiltersAreRefused) {
   const Filter one = filter_of(8, {9, 0}, {});
   const Filter full = filter_of(8, {9, 2}, keys_from(0, 1500));  // too full to be folded twice
-  for (const auto& [other, part] : {std::pair(filter_of(12, {9, 0}, {}), "bits 8 and 12"),
-                                    std::pair(filter_of(8, {10, 0}, {}), "begun with 9 and 10"),
-                                    std::pair(full.snapshot(), "doubled 0 and 2")}) {
+  const auto expect_refused = [&](const Filter& other, const char* part) {
     expect_error<std::invalid_argument>([&] { (void)one.may_overlap(other); }, part);
     expect_error<std::invalid_argument>([&] { (void)one.count_common(other); }, part);
-  }
+  };
+  expect_refused(filter_of(12, {9, 0}, {}), "bits 8 and 12");
+  expect_refused(filter_of(8, {10, 0}, {}), "begun with 9 and 10");
+  expect_refused(full, "doubled 0 and 2");
 }
 
 }  // namespace
