@@ -101,7 +101,7 @@ def test_everything_has_the_signature_of_the_stubs():
 def test_a_call_that_does_not_fit_is_told_the_parameters():
     filter, shared = nestline.Filter(5), nestline.ConcurrentFilter(5)
     made = ("Filter(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95,"
-            " turns_over=False): ")
+            " turns_over=False, may_fold=False, shrink_below=None): ")
     insert = "Filter.insert(keys, out=None, *, outcomes=False): "
     merge = "(other: nestline.{}, copies: str = 'all')"
     for call, said in (
@@ -109,8 +109,8 @@ def test_a_call_that_does_not_fit_is_told_the_parameters():
         (lambda: nestline.Filter(fpr=0.1), made + "capacity is missing"),
         (lambda: nestline.Filter(5, capactiy=5), made + "there is no argument 'capactiy'"),
         (lambda: nestline.Filter(5, capacity=5), made + "'capacity' is given twice"),
-        (lambda: nestline.Filter(*range(8)),
-         made + "8 arguments are given by position, and it takes at most 7"),
+        (lambda: nestline.Filter(*range(10)),
+         made + "10 arguments are given by position, and it takes at most 9"),
         (lambda: filter.insert([1], True, True),
          insert + "3 arguments are given by position, and it takes at most 2"),
         (lambda: filter.insert([1], outcome=True), insert + "there is no argument 'outcome'"),
