@@ -35,7 +35,8 @@ nestline_filter* nestline_expiring_create(const nestline_expiring_options* optio
   return make_handle<nestline_filter>(error, [&] { return ExpiringFilter(options_of(options)); });
 }
 
-NESTLINE_LOADS(nestline_expiring, nestline_filter, ExpiringFilter::load)
+NESTLINE_LOADS(nestline_filter, ExpiringFilter::load, nestline_expiring_load,
+               nestline_expiring_load_from, nestline_expiring_from_bytes)
 
 bool nestline_expiring_advance(nestline_filter* filter, uint64_t ticks, const char** error) {
   return done(error, [&] { only<ExpiringFilter>(filter).advance(ticks); });

@@ -102,8 +102,9 @@ nestline_filter* nestline_snapshot(const nestline_filter* filter, const char** e
   });
 }
 
-NESTLINE_LOADS(nestline, nestline_filter, ConcurrentFilter::load)
-NESTLINE_SAVES(nestline, nestline_filter, content)
+NESTLINE_LOADS(nestline_filter, ConcurrentFilter::load, nestline_load, nestline_load_from,
+               nestline_from_bytes)
+NESTLINE_SAVES(nestline_filter, content, nestline_save, nestline_save_to, nestline_to_bytes)
 
 nestline_filter* nestline_map(const char* path, nestline_verify_mode verify, const char** error) {
   return make_handle<nestline_filter>(

@@ -101,32 +101,33 @@ Handle* make_handle(const char** error, Make&& make) {
   return guarded<Handle*>(error, nullptr, [&] { return new Handle{{make()}}; });
 }
 
-// Defines NAME_load, NAME_load_from and NAME_from_bytes by load(a path, a function or bytes).
-#define NESTLINE_LOADS(name, Handle, load)                                             \
-  Handle* name##_load(const char* path, const char** error) {                          \
+// Defines functions of these names, which are whole so that a search finds them, by load(a path, a
+// function or bytes).
+#define NESTLINE_LOADS(Handle, load, from_path, from_function, from_bytes)             \
+  Handle* from_path(const char* path, const char** error) {                            \
     return make_handle<Handle>(error, [&] { return load(path_of(path)); });            \
   }                                                                                    \
-  Handle* name##_load_from(nestline_read read, void* context, const char** error) {    \
+  Handle* from_function(nestline_read read, void* context, const char** error) {       \
     return make_handle<Handle>(error, [&] { return load(source_of(read, context)); }); \
   }                                                                                    \
-  Handle* name##_from_bytes(const void* bytes, size_t size, const char** error) {      \
+  Handle* from_bytes(const void* bytes, size_t size, const char** error) {             \
     return make_handle<Handle>(error, [&] { return load(bytes_given(bytes, size)); }); \
   }
 
-// Defines NAME_save, NAME_save_to and NAME_to_bytes of what content(handle, visit) shows to visit.
-#define NESTLINE_SAVES(name, Handle, content)                                                  \
-  bool name##_save(const Handle* handle, const char* path, const char** error) {               \
+// The same for functions that save what content(handle, visit) shows to visit.
+#define NESTLINE_SAVES(Handle, content, to_path, to_function, to_bytes)                        \
+  bool to_path(const Handle* handle, const char* path, const char** error) {                   \
     return done(error, [&] {                                                                   \
       content(handle, [&](const auto& one) { nestline::save(one, path_of(path)); });           \
     });                                                                                        \
   }                                                                                            \
-  bool name##_save_to(const Handle* handle, nestline_write write, void* context,               \
-                      const char** error) {                                                    \
+  bool to_function(const Handle* handle, nestline_write write, void* context,                  \
+                   const char** error) {                                                       \
     return done(error, [&] {                                                                   \
       content(handle, [&](const auto& one) { nestline::save(one, sink_of(write, context)); }); \
     });                                                                                        \
   }                                                                                            \
-  void* name##_to_bytes(const Handle* handle, size_t* size, const char** error) {              \
+  void* to_bytes(const Handle* handle, size_t* size, const char** error) {                     \
     return hand_out_bytes(size, error, [&](const nestline::ByteSink& sink) {                   \
       content(handle, [&](const auto& one) {                                                   \
         nestline::save(one, {sink, nestline::Head::compact});                                  \
@@ -144,20 +145,21 @@ Handle* make_handle(const char** error, Make&& make) {
     });                                                              \
   }
 
-// Defines NAME_bytes, NAME_u64 and NAME_hash: each returns work(handle, key, arguments), where
-// key() makes the key. `parameters` and `arguments`, in parentheses, are what comes after the key.
-#define NESTLINE_FOR_EACH_KEY(Result, name, Handle, work, parameters, arguments)                \
-  Result name##_bytes(Handle* handle, const void* key, size_t size, NESTLINE_BARE parameters) { \
-    return work(                                                                                \
-        handle, [&] { return bytes_key(key, size); }, NESTLINE_BARE arguments);                 \
-  }                                                                                             \
-  Result name##_u64(Handle* handle, uint64_t key, NESTLINE_BARE parameters) {                   \
-    return work(                                                                                \
-        handle, [&] { return key; }, NESTLINE_BARE arguments);                                  \
-  }                                                                                             \
-  Result name##_hash(Handle* handle, uint64_t hash, NESTLINE_BARE parameters) {                 \
-    return work(                                                                                \
-        handle, [&] { return nestline::Hash{hash}; }, NESTLINE_BARE arguments);                 \
+// Defines a function for each form of a key: each returns work(handle, key, arguments), where key()
+// makes the key. `parameters` and `arguments`, in parentheses, are what comes after the key.
+#define NESTLINE_FOR_EACH_KEY(Result, of_bytes, of_u64, of_hash, Handle, work, parameters,  \
+                              arguments)                                                    \
+  Result of_bytes(Handle* handle, const void* key, size_t size, NESTLINE_BARE parameters) { \
+    return work(                                                                            \
+        handle, [&] { return bytes_key(key, size); }, NESTLINE_BARE arguments);             \
+  }                                                                                         \
+  Result of_u64(Handle* handle, uint64_t key, NESTLINE_BARE parameters) {                   \
+    return work(                                                                            \
+        handle, [&] { return key; }, NESTLINE_BARE arguments);                              \
+  }                                                                                         \
+  Result of_hash(Handle* handle, uint64_t hash, NESTLINE_BARE parameters) {                 \
+    return work(                                                                            \
+        handle, [&] { return nestline::Hash{hash}; }, NESTLINE_BARE arguments);             \
   }
 #define NESTLINE_BARE(...) __VA_ARGS__
 

@@ -101,8 +101,10 @@ nestline_maplet* nestline_maplet_snapshot(const nestline_maplet* maplet, const c
   return make_handle<nestline_maplet>(error, [&] { return only<Maplet>(maplet).snapshot(); });
 }
 
-NESTLINE_LOADS(nestline_maplet, nestline_maplet, Maplet::load)
-NESTLINE_SAVES(nestline_maplet, nestline_maplet, content)
+NESTLINE_LOADS(nestline_maplet, Maplet::load, nestline_maplet_load, nestline_maplet_load_from,
+               nestline_maplet_from_bytes)
+NESTLINE_SAVES(nestline_maplet, content, nestline_maplet_save, nestline_maplet_save_to,
+               nestline_maplet_to_bytes)
 
 nestline_maplet* nestline_maplet_map(const char* path, nestline_verify_mode verify,
                                      const char** error) {
@@ -119,16 +121,21 @@ nestline_maplet* nestline_maplet_view(const void* bytes, size_t size, nestline_v
 
 void nestline_maplet_free(nestline_maplet* maplet) { delete maplet; }
 
-NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_insert, nestline_maplet, insert,
+NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_insert_bytes, nestline_maplet_insert_u64,
+                      nestline_maplet_insert_hash, nestline_maplet, insert,
                       (uint64_t value, const char** error), (value, error))
-NESTLINE_FOR_EACH_KEY(uint64_t, nestline_maplet_find, const nestline_maplet, find,
+NESTLINE_FOR_EACH_KEY(uint64_t, nestline_maplet_find_bytes, nestline_maplet_find_u64,
+                      nestline_maplet_find_hash, const nestline_maplet, find,
                       (uint64_t * values, const char** error), (values, error))
-NESTLINE_FOR_EACH_KEY(uint64_t, nestline_maplet_find_set, const nestline_maplet, find_set,
+NESTLINE_FOR_EACH_KEY(uint64_t, nestline_maplet_find_set_bytes, nestline_maplet_find_set_u64,
+                      nestline_maplet_find_set_hash, const nestline_maplet, find_set,
                       (uint64_t anywhere, const char** error), (anywhere, error))
-NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_replace, nestline_maplet, replace,
+NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_replace_bytes, nestline_maplet_replace_u64,
+                      nestline_maplet_replace_hash, nestline_maplet, replace,
                       (uint64_t old_value, uint64_t new_value, const char** error),
                       (old_value, new_value, error))
-NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_erase, nestline_maplet, erase,
+NESTLINE_FOR_EACH_KEY(bool, nestline_maplet_erase_bytes, nestline_maplet_erase_u64,
+                      nestline_maplet_erase_hash, nestline_maplet, erase,
                       (uint64_t value, const char** error), (value, error))
 
 uint64_t nestline_maplet_find_batch(const nestline_maplet* maplet, nestline_keys keys,

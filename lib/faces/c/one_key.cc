@@ -62,20 +62,26 @@ using namespace nestline::c;  // NOLINT(google-build-using-namespace): the names
 using nestline::ConcurrentFilter;
 using nestline::Hash;
 
-NESTLINE_FOR_EACH_KEY(bool, nestline_insert, nestline_filter, insert, (const char** error), (error))
-NESTLINE_FOR_EACH_KEY(bool, nestline_expiring_insert_for, nestline_filter, insert_for,
+NESTLINE_FOR_EACH_KEY(bool, nestline_insert_bytes, nestline_insert_u64, nestline_insert_hash,
+                      nestline_filter, insert, (const char** error), (error))
+NESTLINE_FOR_EACH_KEY(bool, nestline_expiring_insert_for_bytes, nestline_expiring_insert_for_u64,
+                      nestline_expiring_insert_for_hash, nestline_filter, insert_for,
                       (unsigned life, const char** error), (life, error))
-NESTLINE_FOR_EACH_KEY(bool, nestline_insert_unique, nestline_filter, insert_unique,
+NESTLINE_FOR_EACH_KEY(bool, nestline_insert_unique_bytes, nestline_insert_unique_u64,
+                      nestline_insert_unique_hash, nestline_filter, insert_unique,
                       (const char** error), (error))
-NESTLINE_FOR_EACH_KEY(bool, nestline_may_contain, const nestline_filter, may_contain,
+NESTLINE_FOR_EACH_KEY(bool, nestline_may_contain_bytes, nestline_may_contain_u64,
+                      nestline_may_contain_hash, const nestline_filter, may_contain,
                       (const char** error), (error))
-NESTLINE_FOR_EACH_KEY(uint64_t, nestline_prepare, const nestline_filter, prepare,
-                      (const char** error), (error))
-NESTLINE_FOR_EACH_KEY(uint64_t, nestline_count, const nestline_filter, count, (const char** error),
-                      (error))
-NESTLINE_FOR_EACH_KEY(uint64_t, nestline_expiring_remaining_ticks, const nestline_filter,
-                      remaining_ticks, (const char** error), (error))
-NESTLINE_FOR_EACH_KEY(bool, nestline_erase, nestline_filter, erase, (const char** error), (error))
+NESTLINE_FOR_EACH_KEY(uint64_t, nestline_prepare_bytes, nestline_prepare_u64, nestline_prepare_hash,
+                      const nestline_filter, prepare, (const char** error), (error))
+NESTLINE_FOR_EACH_KEY(uint64_t, nestline_count_bytes, nestline_count_u64, nestline_count_hash,
+                      const nestline_filter, count, (const char** error), (error))
+NESTLINE_FOR_EACH_KEY(uint64_t, nestline_expiring_remaining_ticks_bytes,
+                      nestline_expiring_remaining_ticks_u64, nestline_expiring_remaining_ticks_hash,
+                      const nestline_filter, remaining_ticks, (const char** error), (error))
+NESTLINE_FOR_EACH_KEY(bool, nestline_erase_bytes, nestline_erase_u64, nestline_erase_hash,
+                      nestline_filter, erase, (const char** error), (error))
 
 bool nestline_update_bytes(nestline_filter* filter, const void* old_key, size_t old_size,
                            const void* new_key, size_t new_size, const char** error) {
