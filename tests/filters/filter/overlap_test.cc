@@ -41,12 +41,12 @@ std::uint64_t model_count(const Filter& one, const Filter& other) {
   using Kind = std::tuple<std::uint64_t, std::uint64_t, std::uint32_t, std::uint32_t>;
   using Counts = std::array<std::array<unsigned, 2>, 2>;  // by filter and block
   std::map<Kind, Counts> kinds;
-  const auto view = [&](int which) -> const BlocksView& {
+  const auto view = [&](std::size_t which) -> const BlocksView& {
     return FilterAccess::blocks(which == 0 ? one : other).view;
   };
   visit_layout(one.bits(), [&](auto layout) {
     using L = decltype(layout);
-    for (const int which : {0, 1}) {
+    for (const std::size_t which : {0u, 1u}) {
       const Geometry& geometry = view(which).geometry;
       for (std::uint64_t block = 0; block < geometry.blocks(); ++block) {
         for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
