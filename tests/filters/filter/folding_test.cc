@@ -125,7 +125,7 @@ TEST_P(FoldingTest, ShrinkingAndGrowingInTurn) {
   ExactFolding exact(filter_of(bits(), geometry(2)), std::get<1>(GetParam()));
   Filter& filter = exact.filter();
   unsigned shrunk = 0;
-  for (int round = 0; round < 20; ++round) {
+  for (unsigned round = 0; round < 20; ++round) {
     SCOPED_TRACE("round " + std::to_string(round));
     const std::uint64_t capacity = filter.capacity();
     switch (exact.below(6)) {
