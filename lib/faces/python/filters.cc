@@ -144,7 +144,8 @@ ValueError if not. True: some may be.)",
 by_chance, how many to expect if none was; estimate of the common keys, and its
 standard_error.
 
->>> one, other = (Filter.build(range(n, n + 700), bits=16, capacity=1000) for n in (0, 600))
+>>> one = Filter.build(list(range(700)), bits=16)
+>>> other = Filter.build(list(range(600, 1300)), bits=16)
 >>> one.may_overlap(other), one.count_common(other)["matches"]
 (True, 100)
 )",
