@@ -87,7 +87,7 @@ def test_everything_has_the_signature_of_the_stubs():
         (nestline.ExpiringFilter.insert,
          "(self, keys, out=None, *, outcomes=False, ttl_ticks=None, life=None)"),
         (nestline.Filter, "(capacity, fpr=None, bits=0, max_capacity=0, seed=0, load=0.95,"
-                          " turns_over=False)"),
+                          " turns_over=False, may_fold=False, shrink_below=None)"),
         (nestline.MappedFilter.open, "(path, verify='lazily')"), (filter.copy, "()"),
         (nestline.capacity_for, "(bytes, fpr)"), (nestline.Filter.__len__, "(self)"),
         (nestline.ConcurrentFilter.merge, "(self, other, copies='all')"),
