@@ -15,14 +15,13 @@
 HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
-// What there is in the other blocks of candidates. As bits: those that have another block, those of
-// whose blocks there one has a free slot, or a mark, and those with a free slot of their buckets.
+// What there is in the other blocks of candidates. As bits: those that have another block, those
+// with a free slot in it, and those with a free slot of their buckets.
 template <class L>
 struct AlternateSurvey {
   EvictionCandidates& candidates;
   std::uint64_t away = 0;
   std::uint64_t with_room = 0;
-  std::uint64_t marked = 0;
   std::uint64_t fitting = 0;
 
   // Without a branch, so that several blocks are fetched at a time. Buckets from tables cost less
@@ -35,7 +34,6 @@ struct AlternateSurvey {
     candidates.free[slot] = free;
     away |= std::uint64_t{number_there != from.number} << slot;
     with_room |= std::uint64_t{free != 0} << slot;
-    marked |= std::uint64_t{other.overflow_mark() != 0} << slot;
     if constexpr (!L::kIsComputed) find_bucket(from, slot);
   }
   HWY_INLINE void find_bucket(const EvictionContext& from, std::uint32_t slot) {
@@ -51,25 +49,6 @@ struct AlternateSurvey {
     fitting |= std::uint64_t{fits} << slot;
   }
 };
-
-// Whether a resident could move into one of these free slots.
-template <class L>
-HWY_INLINE bool anyone_moves_into(const Block& shared, bool has_guest_lanes, std::uint64_t free) {
-  BlockCopy copy;
-  const Block& block = readable_block(shared, copy);
-#if NESTLINE_ONE_LANE
-  const GuestLanes<L> lanes(has_guest_lanes, block);
-  for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-    if (L::get(block, s) != 0 && (moves_from<L>(block, lanes, s) & free) != 0) return true;
-  }
-  return false;
-#else
-  const MoveMasks<L> moves(block, GuestLanes<L>(has_guest_lanes, block));
-  std::uint64_t found = 0;
-  for (; free != 0; free &= free - 1) found |= moves.into(first_slot(free));
-  return found != 0;
-#endif
-}
 
 template <class L>
 void find_candidates(const EvictionContext& from, std::uint64_t slots,
@@ -87,30 +66,15 @@ void find_candidates(const EvictionContext& from, std::uint64_t slots,
   if (candidates.all != 0)
     survey.look(from, EvictionOrder::kNobody, candidates.target[EvictionOrder::kNobody].block);
   candidates.all |= slots;
-  std::uint64_t open = survey.away & survey.with_room;
+  const std::uint64_t open = survey.away & survey.with_room;
   if constexpr (L::kIsComputed) {
     for (std::uint64_t rest = open; rest != 0; rest &= rest - 1) {
       survey.find_bucket(from, first_slot(rest));
     }
   }
-  const std::uint64_t direct = open & survey.fitting;
-  // Test every open candidate, not only up to the first direct one: in 5 of 6 searches one that is
-  // ranked before it could be used.
-  if constexpr (L::kForm != Form::maplet) {  // else all residents reach every slot
-    std::uint64_t tested = open & ~direct & survey.marked;
-    // Who would be a guest there has one slot, from which a search soon ends.
-    if (L::kHasGuestLanes && from.order.has_guest_lanes) tested &= from.order.guests;
-    for (std::uint64_t rest = tested; rest != 0; rest &= rest - 1) {
-      const std::uint32_t slot = first_slot(rest);
-      const Block& other = from.blocks[candidates.target[slot].block];
-      const bool hopeless =
-          !anyone_moves_into<L>(other, from.order.has_guest_lanes, candidates.free[slot]);
-      open ^= std::uint64_t{hopeless} << slot;
-    }
-  }
   candidates.away = survey.away;
   candidates.open = open;
-  candidates.direct = direct;
+  candidates.direct = open & survey.fitting;
 }
 
 }  // namespace HWY_NAMESPACE

@@ -3,8 +3,9 @@
 // step. The others go on backward from the goals by vectors: which could move into slot e is one
 // compare. Both find the same way, so the first step is left out where it costs more than it
 // spares: at 16 bits, where a slot of six is a candidate; at 12 and 16 bits with one goal; and in
-// blocks with a mark, where most searches fail (unless keys expire or guests come home: such a
-// block has room again). On one lane it always pays: it spares the buckets of all residents.
+// blocks with a mark, where most searches fail (unless keys expire or, with three free slots,
+// guests come home: such a block has room again). On one lane it always pays: it spares the buckets
+// of all residents.
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
 #undef NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
@@ -13,6 +14,7 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "lib/engine/kernels/home-inl.h"
@@ -137,6 +139,10 @@ EvictionPath find_path(const Block& shared, const EvictionOrder& order, std::uin
   }
 }
 
+// Whether there are so few free slots that in a block with a mark hardly anybody can move to them:
+// then a search from there ends soon.
+inline bool has_few(std::uint64_t free) { return std::popcount(free) < 3; }
+
 template <class L>
 HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, const GuestLanes<L>& lanes,
                                              std::uint64_t free, std::uint64_t bucket) {
@@ -146,29 +152,29 @@ HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, const GuestLane
   } else {
     if (free == 0) return {};
     if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
-        (block.overflow_mark() != 0 && !L::kExpires && !lanes.has())) {
+        (block.overflow_mark() != 0 && !L::kExpires && (!lanes.has() || has_few(free)))) {
       return find_path_back<L>(block, lanes, bucket, free);
     }
     const FirstSteps<L> first(block, lanes, bucket);
     if (HWY_LIKELY((first.all & free) != 0)) return first.path_to(first_slot(first.all & free));
-    // Who can only be a guest has one slot, and its resident often nowhere to go.
-    if (L::kHasGuestLanes && first.all == 0) return {};
+    if (L::kHasGuestLanes && first.all == 0) return {};  // all are guests
     return find_longer_path<L>(block, lanes, first, free);
   }
 }
 
-// A path of two or three steps from one slot, in a fifth of the time that a search takes.
+// The path of a guest, from its one slot, whose resident often cannot move.
 template <class L>
-HWY_INLINE EvictionPath find_short_path(const Block& block, const GuestLanes<L>& lanes,
-                                        std::uint64_t free, std::uint32_t slot) {
-  std::uint64_t next = moves_from<L>(block, lanes, slot);
-  if ((next & free) != 0) return EvictionPath(slot).then(first_slot(next & free));
-  for (; next != 0; next &= next - 1) {
-    const std::uint32_t second = first_slot(next);
-    const std::uint64_t last = moves_from<L>(block, lanes, second) & free;
-    if (last != 0) return EvictionPath(slot).then(second).then(first_slot(last));
-  }
-  return {};
+HWY_NOINLINE EvictionPath find_path_of_guest(const Block& block, const GuestLanes<L>& lanes,
+                                             std::uint64_t free, std::uint32_t slot) {
+  const EvictionPath first(slot);
+  if ((free >> slot & 1) != 0) return first;
+  const std::uint64_t next = moves_from<L>(block, lanes, slot);
+  if ((next & free) != 0) return first.then(first_slot(next & free));
+  if (next == 0) return {};
+  const MoveMasks<L> moves(block, lanes);
+  return find_back(moves, next, free, [&](std::uint32_t second) {
+    return second == slot ? first : first.then(second);
+  });
 }
 
 template <class L>
@@ -180,10 +186,10 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
   const GuestLanes<L> lanes(as != Residence::anywhere, block);
   const std::uint64_t bucket =
       bucket_of<L>(place.fingerprint, place.bucket_offset) & lanes.of(place.fingerprint, as);
-  if (L::kHasGuestLanes && as == Residence::guest && (bucket & (bucket - 1)) == 0) {
-    if ((bucket & free) != 0) return EvictionPath(first_slot(bucket));
-    const EvictionPath path = find_short_path<L>(block, lanes, free, first_slot(bucket));
-    if (path) return path;
+  if constexpr (L::kHasGuestLanes) {
+    if (as == Residence::guest && (bucket & (bucket - 1)) == 0) {
+      return find_path_of_guest<L>(block, lanes, free, first_slot(bucket));
+    }
   }
   return find_path_to_free_in<L>(block, lanes, free, bucket);
 }

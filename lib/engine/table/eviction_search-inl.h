@@ -1,22 +1,23 @@
 // Per-target: the search for an eviction, a chain of moves that makes room (eviction-inl.h).
 //
-// The search is breadth first over blocks and writes nothing. In each block it tries candidates by
-// ascending eviction rank, so that marks stay low; those that the mark covers are all alike. It
-// ends when kTries candidates whose slots can be reached have other blocks without room, but the
-// newcomer's own alternate is tried in any case. At 95 % load that refuses one key in 10^9; the
-// search with kWideTries that follows refused none of 10^9. It is left out for further copies, and
-// where the blocks searched had less than one free slot in kHopeless blocks: a refusal in a full
-// filter (99.9 %) takes 25 us on Sapphire Rapids, and would take 310. A chain uses a block only
-// once, so its blocks can be searched one by one.
+// The search is breadth first over blocks and writes nothing. In each block those candidates come
+// first that raise no mark: known guests, who go home, residents that the mark covers, and the
+// newcomer if the mark covers it. Of these one with a free slot of its bucket in its other block is
+// first, then guests before the others, then who has most free slots there. The others follow by
+// ascending eviction rank, so that marks stay low. It ends when kTries candidates whose slots can
+// be reached have other blocks without room, but the newcomer's own alternate is tried in any case.
+// At 95 % load that refuses one key in 10^9; the search with kWideTries that follows refused none
+// of 10^9. It is left out for further copies, and where the blocks searched had less than one free
+// slot in kHopeless blocks: a refusal in a full filter (99.9 %) takes 25 us on Sapphire Rapids, and
+// would take 310. A chain uses a block only once, so its blocks can be searched one by one.
 //
-// At 95 % load a block with a mark has one free slot on average, which nobody in it can move to: of
-// those that the mark covers nearly all fail. So the kernel first finds out whether anybody could
-// move to a free slot, for all of them, without the branches of a search. Rules that spare these
-// searches make marks rise faster: after one turnover at 90 % load, second probes of absent keys (8
-// and 16 bits) were 0.092 and 0.143; 0.094 and 0.157 without searching blocks with one free slot,
-// 0.144 and 0.208 without blocks with a mark.
-// Second probes settle at 0.21 (8 bits) after ten turnovers; other orders of eviction were
-// simulated and gain less than 7 % (docs/SIZING.md).
+// What costs most is candidates that fail: the few free slots of a nearly full block are those that
+// nobody in it can move to. So the number of free slots counts: at 8 bits and 95 % load a path is
+// found to 38 of 100 blocks with one, to 82 with three and to 97 with five; of a guest's one slot
+// to half as many. By rank in place of this order an erase and an insert there take a third more
+// instructions, and in a filter that turns over an eighth.
+// Rules that spare searches of blocks with one free slot, or of all with a mark, make marks rise
+// faster.
 #if defined(NESTLINE_LIB_ENGINE_TABLE_EVICTION_SEARCH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_TABLE_EVICTION_SEARCH_INL_H_
 #undef NESTLINE_LIB_ENGINE_TABLE_EVICTION_SEARCH_INL_H_
@@ -44,10 +45,11 @@ inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
 inline constexpr std::uint32_t kHopeless = 4;
 // Where the mark covers more residents than these, one of the first can leave: so they are looked
-// at in pieces of so many steps, some four residents of a full block. After 12 turnovers that saves
-// a third of an insert's time at 95 % load (256 KiB) and a fifth at 90 %.
-inline constexpr int kManyCovered = 8;
-inline constexpr std::uint32_t kPieceSteps = 2;
+// at in pieces of so many steps, some eight residents of a full block. With guest lanes marks fall,
+// and only a higher one covers more than who may leave as a guest of one slot: all are looked at.
+inline constexpr int kManyCovered = 12;
+inline constexpr int kManyCoveredWithLanes = 24;
+inline constexpr std::uint32_t kPieceSteps = 4;
 
 // The search. It needs nothing of a lock policy but whether blocks change meanwhile.
 template <class L>
@@ -176,7 +178,7 @@ class EvictionSearch {
         from.out_of_reach = L::kAllSlots & ~low;
       }
     }
-    if (std::popcount(from.order.covered) <= kManyCovered) {
+    if (std::popcount(from.order.covered) <= (has_lanes_ ? kManyCoveredWithLanes : kManyCovered)) {
       from.some = from.order.covered | from.order.next;
       if (L::kHasGuestLanes) from.some = (from.some | from.order.guests) & ~from.out_of_reach;
       from.below = from.order.below;
@@ -211,15 +213,15 @@ class EvictionSearch {
     return false;
   }
 
-  // Those of the next ranks, below `below`, have their turn; `next` together with the last covered
-  // and with guests, who seldom find room at home.
+  // Those of the next ranks, below `below`, have their turn; guests with the first of them, `next`
+  // together with the last covered.
   static void choose(Candidates& from, std::uint32_t below) {
     const bool has_passed = from.below >= from.order.below;
     if (!has_passed) below = std::min(below, from.order.below);
     from.some = of_ranks<L>(from.block, from.below, below);
     if constexpr (L::kHasGuestLanes) {
       from.some &= ~from.order.guests;
-      if (!has_passed && below == from.order.below) from.some |= from.order.guests;
+      if (from.below == 0) from.some |= from.order.guests;
     }
     from.some &= ~from.out_of_reach;
     from.below = below;
@@ -254,8 +256,12 @@ class EvictionSearch {
     }
     find_candidates<L>({blocks_, geometry_, from.block, from.arrival.block, from.order}, from.some,
                        candidates);
+    std::uint64_t covered = from.order.covered | from.order.guests;
+    if (from.newcomer_class < from.block.overflow_mark()) {
+      covered |= std::uint64_t{1} << kNobody;
+    }
     while (candidates.open != 0) {
-      const std::uint32_t slot = first_of(candidates.open, from);
+      const std::uint32_t slot = best_of(candidates, covered, from);
       const std::uint64_t bit = std::uint64_t{1} << slot;
       candidates.open &= ~bit;
       if (in_chain(i, candidates.target[slot].block) || !has_room(from, candidates, slot)) continue;
@@ -318,7 +324,32 @@ class EvictionSearch {
     return reached;
   }
 
-  // Which of some candidates leaves first. Guests raise no mark.
+  // Which of the open candidates leaves first; `covered` are those that raise no mark.
+  static std::uint32_t best_of(const EvictionCandidates& candidates, std::uint64_t covered,
+                               const Candidates& from) {
+    std::uint64_t some = candidates.open & covered;
+    if (some == 0) return first_of(candidates.open, from);
+    if ((some & candidates.direct) != 0) {
+      some &= candidates.direct;
+      if ((some >> kNobody) != 0) return kNobody;
+      const std::uint64_t near = some & from.arrival.bucket;  // without a displacement
+      return first_slot(near != 0 ? near : some);
+    }
+    if (L::kHasGuestLanes && (some & from.order.guests) != 0) some &= from.order.guests;
+    std::uint32_t best = kNobody;
+    int most = 0;
+    for (; some != 0; some &= some - 1) {
+      const std::uint32_t slot = first_slot(some);
+      const int free = std::popcount(candidates.free[slot]);
+      if (free > most) {
+        most = free;
+        best = slot;
+      }
+    }
+    return best;
+  }
+
+  // By rank. Guests raise no mark.
   static std::uint32_t first_of(std::uint64_t some, const Candidates& from) {
     std::uint32_t least = ~0u;
     if constexpr (L::kHasGuestLanes) {

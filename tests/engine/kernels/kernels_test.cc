@@ -198,18 +198,7 @@ TYPED_TEST(KernelsTest, CandidatesAndTheirOtherBlocks) {
     std::vector<Block> blocks = sample_blocks<L>();
     for (Block& block : blocks) {
       if (random() % 2 == 0) block.bytes[kOverflowMarkByte] = 0;
-      if (random() % 4 != 0) continue;
-      // Only one free slot, which hardly anybody can move to.
-      const auto free = static_cast<std::uint32_t>(random() % L::kSlots);
-      L::set(block, free, 0);
-      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-        for (int tries = 0; s != free && tries < 50; ++tries) {
-          set_slot<L>(block, s, random_fingerprint<L>(random), random);
-          if ((bucket_at<L>(block, s) >> free & 1) == 0) break;
-        }
-      }
     }
-    int hopeless = 0;
     for (const Geometry geometry : {Geometry{1, 0}, Geometry{50, 2}, Geometry{199, 0}}) {
       for (std::uint64_t number = 0; number < geometry.blocks(); ++number) {
         const Block& block = blocks[number];
@@ -242,23 +231,13 @@ TYPED_TEST(KernelsTest, CandidatesAndTheirOtherBlocks) {
           const Block& other = blocks[away.block];
           const std::uint64_t free = kernels.free_slots(other);
           EXPECT_EQ(candidates.free[s], free);
-          bool open = away.block != number && free != 0;
+          const bool open = away.block != number && free != 0;
           EXPECT_EQ(candidates.direct >> s & 1, open && (free & away.bucket) != 0 ? 1u : 0u);
-          if (open) {
-            EXPECT_EQ(candidates.target[s].bucket, away.bucket);
-            if ((free & away.bucket) == 0 && other.overflow_mark() != 0) {
-              open = false;
-              for (std::uint32_t t = 0; t < L::kSlots; ++t) {
-                open |= L::get(other, t) != 0 && (bucket_at<L>(other, t) & free) != 0;
-              }
-              hopeless += !open;
-            }
-          }
+          if (open) EXPECT_EQ(candidates.target[s].bucket, away.bucket);
           EXPECT_EQ(candidates.open >> s & 1, open ? 1u : 0u);
         }
       }
     }
-    EXPECT_GT(hopeless, 0);
   });
 }
 
