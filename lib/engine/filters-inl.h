@@ -17,6 +17,7 @@
 #include "lib/engine/engines-inl.h"
 #include "lib/engine/kernels/build_kernels.h"
 #include "lib/engine/kernels/bulk_place-inl.h"
+#include "lib/engine/kernels/fold-inl.h"
 #include "lib/engine/kernels/overlap-inl.h"
 #include "lib/engine/kernels/split-inl.h"
 #include "lib/engine/operations-inl.h"
@@ -142,6 +143,7 @@ inline constexpr BuildKernels kBuild = [] {
   BuildKernels kernels = build_kernels<L>();
   kernels.is_in_guest_lane = is_in_guest_lane<Shared<L> >;
   kernels.raise_guest_level = raise_guest_level<Shared<L> >;
+  kernels.fold_block = fold_block<Shared<L> >;
   return kernels;
 }();
 

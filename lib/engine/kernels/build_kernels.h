@@ -3,6 +3,7 @@
 #ifndef NESTLINE_LIB_ENGINE_KERNELS_BUILD_KERNELS_H_
 #define NESTLINE_LIB_ENGINE_KERNELS_BUILD_KERNELS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -56,6 +57,22 @@ struct alignas(64) BulkPlacement {
   std::uint8_t unplaced[kMaxBulkPlaced];
 };
 
+// Makes the mark and the guest level of `to` those of `from` at least (F1 in folding.h).
+inline void raise_header(const Block& from, Block& to) {
+  to.set_overflow_mark(std::max(to.overflow_mark(), from.overflow_mark()));
+  to.set_guest_level(std::max(to.guest_level(), from.guest_level()));
+}
+// The pairs of a fold's residents for which no slot is free: those that are not known to be guests,
+// and those that are. There is room for all residents and 64 more; and for the slots that the
+// residents of each block have kept.
+struct FoldRest {
+  std::uint64_t* stay;
+  std::uint32_t* native;
+  std::uint32_t* guest;
+  std::size_t natives;
+  std::size_t guests;
+};
+
 // Of one width on one target.
 struct BuildKernels {
   std::uint32_t slots;       // of a block
@@ -97,6 +114,10 @@ struct BuildKernels {
   // Raises the guest level of a block; false if natives cannot leave their guest lanes. Then it is
   // as before, but natives may have other slots.
   bool (*raise_guest_level)(Block& block, std::uint32_t level) noexcept = nullptr;
+  // Of a filter: fills an empty block with the residents of `count` blocks, by F1 and F2 of
+  // folding.h. `free`: the slots that are free afterwards.
+  void (*fold_block)(const Block* from, std::size_t count, bool has_guest_lanes, Block& to,
+                     std::uint64_t& free, FoldRest& rest) noexcept = nullptr;
   // Of a maplet: gives each of these keys, which all have a slot, its value. A bit of assigned[b]
   // is set for a slot of block b that has got its value, where a lookup finds several.
   void (*assign_values)(const BlocksView& view, Block* blocks, const Inputs& inputs,

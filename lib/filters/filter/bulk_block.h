@@ -73,9 +73,11 @@ class BulkBlock {
   // no slot, another key leaves, or the key itself. `free` becomes the block's free slots.
   void place_own(std::span<std::uint32_t> deferred, Block& block, std::uint64_t& free) {
     if (deferred.size() > kMaxBulkPlaced) deferred = thin_out(deferred);
-    mark_ = block.overflow_mark();  // of a block that was folded
+    mark_ = block.overflow_mark();  // of a block that was folded, as its guest level
+    level_ = block.guest_level();
     kernels_.unpack(block, slots_);
     receive(deferred, Residence::native);
+    if (level_ != 0) keep_out_of_lanes();
     let_own_leave();
     kernels_.place_bulk(placement_);
     for_each_unplaced([&](Resident key, std::uint64_t bucket) { make_room_for_own(key, bucket); });
@@ -147,6 +149,18 @@ class BulkBlock {
   void receive(std::span<const std::uint32_t> pairs, Residence as) {
     placement_.count = pairs.size();
     kernels_.complete(pairs.data(), pairs.size(), as, placement_.newcomer, placement_.bucket);
+  }
+
+  // Of the natives that come, those of classes that the block may have guests of (G2).
+  void keep_out_of_lanes() {
+    for (std::size_t i = 0; i < placement_.count; ++i) {
+      const Resident key = placement_.newcomer[i];
+      if (class_of(key) > level_ * kLevelClasses) continue;
+      for (std::uint64_t bits = placement_.bucket[i]; bits != 0; bits &= bits - 1) {
+        const std::uint32_t slot = first_slot(bits);
+        if (kernels_.is_in_guest_lane(key, slot)) placement_.bucket[i] ^= std::uint64_t{1} << slot;
+      }
+    }
   }
 
   // Calls visit(key, bucket) for the newcomers that found no slot.

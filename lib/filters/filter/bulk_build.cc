@@ -12,7 +12,7 @@
 #include "lib/engine/kernels/targets.h"
 #include "lib/filters/filter/batch.h"
 #include "lib/filters/filter/bulk_rest.h"
-#include "lib/filters/filter/folding.h"
+#include "lib/filters/filter/growth.h"
 
 namespace nestline { inline namespace v0_3 {
 namespace {
@@ -108,12 +108,15 @@ class BulkBuild {
 
   // Stores the keys of a filter whose blocks are 2^times as many. False: there was no room.
   bool fold(const Blocks& from, std::uint32_t times) {
-    visit_layout(state_->bits, [&](auto layout) {
-      for_each_range(
-          [&](std::size_t range, BuildScratch&) { unite<decltype(layout)>(range, from, times); });
-    });
+    const std::size_t most = (kMaxBulkPlaced << times) + kMaxBulkPlaced;
+    std::vector<std::uint32_t> natives(most);
+    std::vector<std::uint32_t> guests(most);
+    std::vector<std::uint64_t> stay(std::size_t{1} << times);
+    FoldRest rest{stay.data(), natives.data(), guests.data(), 0, 0};
+    for_each_range([&](std::size_t range, BuildScratch&) { unite(range, from, times, rest); });
     place_deferred();
-    return std::ranges::all_of(departed_, [](const Evicted& of) { return of.refused.empty(); });
+    return std::ranges::all_of(departed_, [](const Evicted& of) { return of.refused.empty(); }) &&
+           visit_layout(state_->bits, [&](auto layout) { return insert_late<decltype(layout)>(); });
   }
 
  private:
@@ -199,39 +202,44 @@ class BulkBuild {
     });
   }
 
-  // Fills the blocks of a range with the residents of the blocks that they are folded from: at
-  // their slots where these are free, else as `place` does.
-  template <class L>
-  void unite(std::size_t range, const Blocks& from, std::uint32_t times) {
+  // Fills the blocks of a range with the residents of the blocks that they are folded from. Guests
+  // that have lost their slots arrive again, as the evicted. What a mixed block has no slot for
+  // waits until the end.
+  void unite(std::size_t range, const Blocks& from, std::uint32_t times, FoldRest& rest) {
+    const bool has_lanes = has_guest_lanes(view_.geometry);
     const std::uint64_t first = first_block(range);
-    std::array<std::uint32_t, BlockSort::kPageKeys + 64> pairs;  // kernels read whole vectors
-    std::array<std::uint32_t, BlockSort::kPageKeys> deferred;
-    std::size_t count = 0;
-    const auto place_rest = [&] {
-      const std::size_t late =
-          kernels_.place_pairs(pairs.data(), count, sort_.block_in_range().mask,
-                               state_->blocks() + first, free_ + first, deferred.data());
-      for (std::size_t n = 0; n < late; ++n) deferred_[range].push(deferred[n]);
-      count = 0;
-    };
-    auto* const free_slots = state_->engine->block.free_slots;
     for (std::uint64_t i = first; i < first_block(range + 1); ++i) {
-      const auto number = static_cast<std::uint32_t>(i - first) << 20;
       Block& to = state_->blocks()[i];
-      for (std::uint64_t child = i << times; child < (i + 1) << times; ++child) {
-        Block copy;
-        const Block& block = block_to_fold(from.view.blocks[child], copy);
-        raise_header(block, to);
-        const std::uint64_t residents = L::kAllSlots & ~free_slots(block);
-        if (residents == 0) continue;
-        lay_over<L>(block, residents, to, free_[i], [&](std::uint32_t slot) {
-          const std::uint32_t fingerprint = L::get(block, slot);
-          pairs[count++] = number | L::bucket_offset_at(fingerprint, slot) << 16 | fingerprint;
-        });
-        if (count > BlockSort::kPageKeys - L::kSlots) place_rest();
+      kernels_.fold_block(from.view.blocks + (i << times), std::size_t{1} << times, has_lanes, to,
+                          free_[i], rest);
+      const bool waits = is_mixed(i);
+      const auto number = static_cast<std::uint32_t>(i - first) << 20;
+      for (std::size_t n = 0; n < rest.natives; ++n) {
+        if (waits) {
+          late_.push_back(located(i, rest.native[n]));
+        } else {
+          deferred_[range].push(number | rest.native[n]);
+        }
+      }
+      for (std::size_t n = 0; n < rest.guests; ++n) {
+        departed_[range].evicted.push(located(i, rest.guest[n]));
       }
     }
-    place_rest();
+  }
+
+  // Stores those who wait. Who they are is not known (home_of_resident).
+  template <class L>
+  bool insert_late() {
+    return std::ranges::all_of(late_, [&](std::uint64_t key) {
+      const std::uint32_t fingerprint = key & 0xffff;
+      const auto bucket_offset = static_cast<std::uint32_t>(key >> 16 & 0xf);
+      const std::uint64_t bucket = bucket_of(state_->bits, fingerprint, bucket_offset);
+      const Place here{key >> 20, bucket, fingerprint, bucket_offset};
+      const Block& block = state_->blocks()[here.block];
+      const Place home = home_of_resident<L>(block, *state_, here, 0);
+      return state_->engine->of_filters().operations.alone.insert_at(state_->view, home) ==
+             Outcome::stored;
+    });
   }
 
   // Sorts the evicted of all ranges by their alternates and counts them there.
@@ -277,6 +285,10 @@ class BulkBuild {
     });
   }
 
+  // Nobody is evicted to a mixed block, which only a fold has: who could leave is not known.
+  [[nodiscard]] bool is_mixed(std::uint64_t block) const {
+    return has_guest_lanes(view_.geometry) && state_->blocks()[block].overflow_mark() == kMixed;
+  }
   void count_own(std::size_t range) {
     Counts counts;
     count_deferred(deferred_[range], range, counts);
@@ -284,7 +296,7 @@ class BulkBuild {
     const std::size_t blocks = blocks_of(range);
     for (std::size_t i = 0; i < blocks; ++i) {
       const auto free = static_cast<std::uint32_t>(std::popcount(free_[first + i]));
-      counts_[first + i] = saturated(counts[i] + kernels_.slots - free);
+      counts_[first + i] = is_mixed(first + i) ? 255 : saturated(counts[i] + kernels_.slots - free);
     }
   }
 
@@ -385,6 +397,7 @@ class BulkBuild {
   BlockSort sort_;                 // the keys of a slice, then the evicted of a round
   std::vector<Evicted> departed_;  // of each range
   std::vector<KeyList<std::uint32_t>> deferred_;  // of each range
+  std::vector<std::uint64_t> late_;               // of a fold, located
   std::uint8_t* const counts_;  // keys of each block as last counted; 255: or more
   std::uint64_t* const free_;   // slots of each block
 };

@@ -74,9 +74,9 @@ void fill_in_bulk(Filter& filter, KeySpan keys, std::span<Outcome> outcomes);
 // what is in the maplet means nothing.
 bool fill_maplet_in_bulk(OwnedBlocks& maplet, KeySpan keys, std::span<const std::uint64_t> values);
 
-// Fills an empty filter without guest lanes with the keys of `from`, whose blocks are 2^times as
-// many (folding.h), from `place` on as a build does. False: there was no room for all of them; what
-// is in the filter then means nothing. It must not grow by itself.
+// Fills an empty filter with the keys of `from`, whose blocks are 2^times as many (folding.h), from
+// `place` on as a build does. False: there was no room for all of them; what is in the filter then
+// means nothing. It must not grow by itself.
 bool fold_in_bulk(const Blocks& from, std::uint32_t times, OwnedBlocks& made);
 
 }}  // namespace nestline

@@ -1,6 +1,7 @@
 #include "lib/filters/filter/folding.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <stdexcept>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/engine/kernels/build_kernels.h"
 #include "lib/filters/filter/bulk_build.h"
 #include "lib/filters/filter/growth.h"
 #include "lib/filters/filter/sizing.h"
@@ -15,66 +17,51 @@
 namespace nestline { inline namespace v0_3 {
 namespace {
 
-// The residents of a block that would look like guests in `to`, at their slots (F2).
-template <class L>
-std::uint64_t would_be_guests(const Block& from, std::uint64_t residents, const Block& to) {
-  using Lanes = GuestLanes<Laned<L>>;
-  const Lanes here(true, from);
-  const Lanes there(true, to);
-  std::uint64_t found = 0;
-  for (; there.highest() != 0 && residents != 0; residents &= residents - 1) {
-    const std::uint32_t slot = first_slot(residents);
-    const std::uint32_t fingerprint = L::get(from, slot);
-    const bool may_stay =
-        here.is_guest(fingerprint, slot) || (there.of_native(fingerprint) >> slot & 1) != 0;
-    found |= std::uint64_t{!may_stay} << slot;
-  }
-  return found;
-}
-
-// Fills the blocks of `made` one by one, then places the residents that could not keep their slots.
-// False: one of them found no room.
+// Fills the blocks of a maplet one by one, then places the residents that could not keep their
+// slots. False: one of them found no room.
 template <class L>
 bool fold_by_inserts(const Blocks& from, std::uint32_t times, Blocks& made) {
-  const bool has_lanes = has_guest_lanes(made.view.geometry);
-  std::vector<std::uint64_t> left;  // numbers of blocks of `from`, and of slots
+  struct Left {
+    Place place;
+    typename L::Value value;
+  };
+  std::vector<Left> left;
   for (std::uint64_t i = 0; i < made.view.geometry.blocks(); ++i) {
     Block& to = made.blocks()[i];
-    for (std::uint64_t child = i << times; child < (i + 1) << times; ++child) {
-      raise_header(from.view.blocks[child], to);
-    }
     std::uint64_t free = L::kAllSlots;
     for (std::uint64_t child = i << times; child < (i + 1) << times; ++child) {
-      Block copy;
-      const Block& block = block_to_fold(from.view.blocks[child], copy);
-      const std::uint64_t all = L::kAllSlots & ~made.engine->block.free_slots(block);
-      const std::uint64_t barred = has_lanes ? would_be_guests<L>(block, all, to) : 0;
-      std::uint64_t open = free & ~barred;
-      lay_over<L>(block, all, to, open,
-                  [&](std::uint32_t slot) { left.push_back(child << 6 | slot); });
-      free &= open | barred;
+      Block block;  // a reader may lock that of `from` meanwhile
+      copy_shared<kBlockBytes>(from.view.blocks[child].bytes.data(), block.bytes.data());
+      raise_header(block, to);
+      std::uint64_t slots = L::kAllSlots & ~made.engine->block.free_slots(block);
+      if ((slots & ~free) == 0) {
+        for (std::size_t byte = 0; byte < kBlockBytes - 8; byte += 8) {
+          set_word_at(to, byte, word_at(to, byte) | word_at(block, byte));
+        }
+        for (std::size_t byte = kBlockBytes - 8; byte < kOverflowMarkByte; ++byte) {
+          to.bytes[byte] |= block.bytes[byte];
+        }
+        free &= ~slots;
+        continue;
+      }
+      for (; slots != 0; slots &= slots - 1) {
+        const std::uint32_t slot = first_slot(slots);
+        const std::uint32_t fingerprint = L::get(block, slot);
+        if ((free >> slot & 1) != 0) {
+          L::set(to, slot, fingerprint, L::value(block, slot));
+          free ^= std::uint64_t{1} << slot;
+          continue;
+        }
+        const std::uint32_t bucket_offset = L::bucket_offset_at(fingerprint, slot);
+        left.push_back({{i, L::bucket(fingerprint, bucket_offset), fingerprint, bucket_offset},
+                        L::value(block, slot)});
+      }
     }
   }
-  for (const std::uint64_t number : left) {
-    Block copy;
-    const std::uint64_t to = number >> 6 >> times;
-    const Block& block = block_to_fold(from.view.blocks[number >> 6], copy);
-    const auto slot = static_cast<std::uint32_t>(number & 63);
-    const std::uint32_t fingerprint = L::get(block, slot);
-    const std::uint32_t bucket_offset = L::bucket_offset_at(fingerprint, slot);
-    const Place place = home_of_resident<L>(
-        block, made,
-        {to, bucket_of(made.bits, fingerprint, bucket_offset), fingerprint, bucket_offset}, slot);
-    Result result;
-    if constexpr (L::kHasValues) {
-      result = made.engine->of_maplets().operations.one_writer.insert_at(made.view, place,
-                                                                         L::value(block, slot));
-    } else {
-      result = made.engine->of_filters().operations.alone.insert_at(made.view, place);
-    }
-    if (result != Outcome::stored) return false;
-  }
-  return true;
+  const MapletOperations& operations = made.engine->of_maplets().operations.one_writer;
+  return std::ranges::all_of(left, [&](const Left& one) {
+    return operations.insert_at(made.view, one.place, one.value) == Outcome::stored;
+  });
 }
 
 }  // namespace
@@ -101,8 +88,7 @@ OwnedBlocks folded(const Blocks& state, const Folding& folding) {
     return fold_by_inserts<decltype(layout)>(state, folding.times, *made);
   };
   const bool has_all = is_maplet(made->bits) ? visit_maplet_layout(made->bits, by_inserts)
-                       : has_guest_lanes(shape.geometry) ? visit_layout(made->bits, by_inserts)
-                                                         : fold_in_bulk(state, folding.times, made);
+                                             : fold_in_bulk(state, folding.times, made);
   if (!has_all) return nullptr;
   made->size = state.size;
   made->max_capacity = max_capacity;

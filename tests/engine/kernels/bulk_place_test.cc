@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "lib/engine/place/lanes.h"
 #include "tests/engine/kernels/each_target.h"
 
 namespace nestline::test { namespace {
@@ -110,6 +111,96 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
       ASSERT_FALSE(kernels.place_by_search(block, gone, 0, block.free));
     }
     EXPECT_GT(all_left, 1000u);
+  });
+}
+
+template <class L>
+std::vector<std::uint32_t> pairs_of(const Block& block, std::uint64_t slots = L::kAllSlots) {
+  std::vector<std::uint32_t> pairs;
+  for (; slots != 0; slots &= slots - 1) {
+    const std::uint32_t slot = first_slot(slots);
+    const std::uint32_t fingerprint = L::get(block, slot);
+    if (fingerprint == 0) continue;
+    pairs.push_back(fingerprint | L::bucket_offset_at(fingerprint, slot) << 16);
+  }
+  return pairs;
+}
+
+// Nobody is lost, who can stay does, known guests are told apart, and natives keep out of the
+// lanes.
+TYPED_TEST(SettleTest, FoldKeepsAllResidents) {
+  using L = TypeParam;
+  for_each_engine<L>([](const auto& engine) {
+    const auto fold = engine.build->fold_block;
+    if (fold == nullptr) return;  // of a maplet
+    std::mt19937_64 random(9);
+    std::vector<std::uint64_t> stay(8);
+    std::vector<std::uint32_t> natives(9 * 64);
+    std::vector<std::uint32_t> guests(9 * 64);
+    FoldRest rest{stay.data(), natives.data(), guests.data(), 0, 0};
+    for (std::size_t round = 0; round < 4000; ++round) {
+      const bool has_lanes = round % 2 == 0;
+      const std::size_t count = std::size_t{2} << random() % 3;
+      const std::uint64_t most = random() % L::kSlots + 1;
+      std::vector<Block> from(count);
+      std::vector<std::uint32_t> all;
+      std::uint32_t mark = 0;
+      std::uint32_t level = 0;
+      for (Block& block : from) {
+        block.set_overflow_mark(random() % 4 == 0 ? kMixed
+                                                  : static_cast<std::uint32_t>(random() % 255));
+        if (has_lanes)
+          block.set_guest_level(
+              random() % 3 == 0 ? static_cast<std::uint32_t>(random() % kMaxGuestLevel) : 0);
+        for (std::uint64_t i = random() % most; i-- > 0;) {
+          const auto slot = static_cast<std::uint32_t>(random() % L::kSlots);
+          L::set(block, slot, random_pair<L>(random) & 0xffff);
+        }
+        mark = std::max(mark, block.overflow_mark());
+        level = std::max(level, block.guest_level());
+        const auto some = pairs_of<L>(block);
+        all.insert(all.end(), some.begin(), some.end());
+      }
+      const auto is_guest = [&](const Block& block, std::uint32_t pair, std::uint32_t slot) {
+        return GuestLanes<Laned<L> >(has_lanes, block).is_guest(pair & 0xffff, slot);
+      };
+      Block to{};
+      std::uint64_t free = 0;
+      fold(from.data(), count, has_lanes, to, free, rest);
+      ASSERT_EQ(to.header(), Block::header_of(mark, level));
+      ASSERT_EQ(free, engine.block.free_slots(to));
+      const GuestLanes<Laned<L> > lanes(has_lanes, to);
+      std::uint64_t kept = 0;
+      for (const Block& block : from) {
+        for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+          const std::uint32_t fingerprint = L::get(block, s);
+          if (fingerprint == 0 || (kept >> s & 1) != 0) continue;
+          const bool would_be = lanes.is_guest(fingerprint, s) && !is_guest(block, fingerprint, s);
+          if (would_be) continue;
+          kept |= std::uint64_t{1} << s;
+          ASSERT_EQ(L::get(to, s), fingerprint);
+        }
+      }
+      for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+        const std::uint32_t fingerprint = L::get(to, s);
+        if (fingerprint == 0 || (kept >> s & 1) != 0) continue;
+        ASSERT_FALSE(lanes.is_guest(fingerprint, s));  // who has another slot now is a native
+      }
+      auto found = pairs_of<L>(to);
+      for (std::size_t i = 0; i < rest.natives; ++i) {
+        const std::uint32_t fingerprint = natives[i] & 0xffff;
+        const std::uint64_t bucket = L::bucket(fingerprint, natives[i] >> 16);
+        ASSERT_EQ(free & bucket & lanes.of_native(fingerprint), 0u);
+      }
+      ASSERT_TRUE(has_lanes || rest.guests == 0);
+      found.insert(found.end(), natives.begin(),
+                   natives.begin() + static_cast<std::ptrdiff_t>(rest.natives));
+      found.insert(found.end(), guests.begin(),
+                   guests.begin() + static_cast<std::ptrdiff_t>(rest.guests));
+      std::sort(found.begin(), found.end());
+      std::sort(all.begin(), all.end());
+      ASSERT_EQ(found, all);
+    }
   });
 }
 
