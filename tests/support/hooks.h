@@ -17,7 +17,7 @@ class Hooks {
     test_hooks::tick_does_not_wait = test_hooks::lock_at_once = false;
     test_hooks::lower_marks_early = test_hooks::clear_guests_first = false;
     test_hooks::trust_partners = false;
-    test_hooks::change_beside_writers = false;
+    test_hooks::change_beside_writers = test_hooks::publish_early = false;
   }
   Hooks(const Hooks&) = delete;
   Hooks& operator=(const Hooks&) = delete;

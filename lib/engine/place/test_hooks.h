@@ -37,6 +37,8 @@ inline std::atomic<bool> clear_guests_first{false};
 inline std::atomic<bool> trust_partners{false};
 // Whether other writers do not wait while all values of a maplet are changed.
 inline std::atomic<bool> change_beside_writers{false};
+// Whether a table that is folded is published before it has its residents (concurrent_filter.cc).
+inline std::atomic<bool> publish_early{false};
 // Called, if set, where another thread coming in between is worth a test.
 inline std::atomic<void (*)(int point)> at_point{nullptr};
 
@@ -58,6 +60,7 @@ inline void reach(int point) {
 #define NESTLINE_CLEAR_GUESTS_FIRST ::nestline::test_hooks::clear_guests_first.load()
 #define NESTLINE_TRUST_PARTNERS ::nestline::test_hooks::trust_partners.load()
 #define NESTLINE_CHANGE_BESIDE_WRITERS ::nestline::test_hooks::change_beside_writers.load()
+#define NESTLINE_PUBLISH_EARLY ::nestline::test_hooks::publish_early.load()
 #define NESTLINE_EARLY_TICK ::nestline::test_hooks::early_tick
 
 #else
@@ -74,6 +77,7 @@ inline void reach(int point) {
 #define NESTLINE_CLEAR_GUESTS_FIRST false
 #define NESTLINE_TRUST_PARTNERS false
 #define NESTLINE_CHANGE_BESIDE_WRITERS false
+#define NESTLINE_PUBLISH_EARLY false
 #define NESTLINE_EARLY_TICK \
   std::uint64_t { 0 }
 

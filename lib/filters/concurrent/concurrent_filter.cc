@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/engine/place/test_hooks.h"
 #include "lib/filters/concurrent/concurrent_state.h"
 #include "lib/filters/filter/folding.h"
 
@@ -106,6 +107,13 @@ std::uint32_t State::fold(std::uint32_t most) {
       [&](const Blocks& table) {
         auto made = fitted(table, most);
         if (made) times = table.view.geometry.growth - made->view.geometry.growth;
+        if (NESTLINE_PUBLISH_EARLY && made) {
+          const OwnedBlocks early = empty_copy(*made);
+          Blocks* const all = table_.exchange(early.get());
+          NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
+          table_.store(all);
+          wait_for_readers();
+        }
         return made;
       },
       [&](const Blocks& table) { return most_folding(table.shape(), keys.total(), 1).times != 0; });

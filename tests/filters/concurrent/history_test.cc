@@ -33,12 +33,13 @@
 
 namespace nestline::test { namespace {
 
-enum class Fault : std::uint8_t { none, skip_validation, forget_changes };
+enum class Fault : std::uint8_t { none, skip_validation, forget_changes, publish_early };
 
 // Until the Hooks end.
 void plant(Fault fault) {
   test_hooks::skip_validation = fault == Fault::skip_validation;
   test_hooks::forget_changes = fault == Fault::forget_changes;
+  test_hooks::publish_early = fault == Fault::publish_early;
 }
 
 // NESTLINE_HISTORY_TIMES says how many times as many as usual (default: 1).
@@ -107,22 +108,31 @@ INSTANTIATE_TEST_SUITE_P(Lanes, HistoryTest, kOfAllWidths(Placement::guest_lanes
 
 class BrokenProtocol : public testing::TestWithParam<int> {
  protected:
-  void expect_caught(Fault fault) {
-    const Hooks hooks(
-        [](int point) { point == NESTLINE_POINT_HOME_READ ? linger() : perturb(point); });
+  // kLongest: where threads wait for the others.
+  template <int kLongest>
+  void expect_caught(Fault fault, Family family) {
+    const Hooks hooks([](int point) { point == kLongest ? linger() : perturb(point); });
     plant(fault);
     Crew crew;
     constexpr std::uint64_t kMax = 20'000;
     const Verdict verdict =
-        play_histories<ConcurrentFilter>(crew, Family::crossed, GetParam(), 1, kMax, true);
+        play_histories<ConcurrentFilter>(crew, family, GetParam(), 1, kMax, true);
     EXPECT_GT(verdict.failed, 0u) << "not caught in " << verdict.played << " histories";
     RecordProperty("histories", static_cast<int>(verdict.played));
   }
 };
 
-TEST_P(BrokenProtocol, ReadersWithoutValidationAreCaught) { expect_caught(Fault::skip_validation); }
+TEST_P(BrokenProtocol, ReadersWithoutValidationAreCaught) {
+  expect_caught<NESTLINE_POINT_HOME_READ>(Fault::skip_validation, Family::crossed);
+}
 
-TEST_P(BrokenProtocol, ChangesWithoutANewVersionAreCaught) { expect_caught(Fault::forget_changes); }
+TEST_P(BrokenProtocol, ChangesWithoutANewVersionAreCaught) {
+  expect_caught<NESTLINE_POINT_HOME_READ>(Fault::forget_changes, Family::crossed);
+}
+
+TEST_P(BrokenProtocol, TablesThatAreFoldedInPublicAreCaught) {
+  expect_caught<NESTLINE_POINT_BETWEEN_STEPS>(Fault::publish_early, Family::growing);
+}
 
 // Makes one thread stop at a point while another one works.
 class Stop {
