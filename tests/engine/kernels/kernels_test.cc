@@ -233,7 +233,9 @@ TYPED_TEST(KernelsTest, CandidatesAndTheirOtherBlocks) {
           EXPECT_EQ(candidates.free[s], free);
           const bool open = away.block != number && free != 0;
           EXPECT_EQ(candidates.direct >> s & 1, open && (free & away.bucket) != 0 ? 1u : 0u);
-          if (open) EXPECT_EQ(candidates.target[s].bucket, away.bucket);
+          if (open) {
+            EXPECT_EQ(candidates.target[s].bucket, away.bucket);
+          }
           EXPECT_EQ(candidates.open >> s & 1, open ? 1u : 0u);
         }
       }
