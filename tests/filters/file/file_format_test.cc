@@ -244,14 +244,7 @@ TEST(Damage, OtherVersionsAreNamed) {
 
 // The header's checksum is right, its fields are not.
 TEST(Hostile, FieldsOutOfRangeAreRefused) {
-  struct Case {
-    std::size_t at;
-    std::uint64_t value;
-    std::size_t size;
-    std::uint64_t offset;  // of the error
-    const char* part;
-  };
-  const Case cases[] = {
+  const FieldCase cases[] = {
       {kBitsAt, 0, 4, kBitsAt, "not 8, 9, 10, 12 or 16"},
       {kBitsAt, 11, 4, kBitsAt, "not 8, 9, 10, 12 or 16"},
       {kBitsAt, 0x80000008, 4, kBitsAt, "not 8, 9, 10, 12 or 16"},
@@ -281,7 +274,7 @@ TEST(Hostile, FieldsOutOfRangeAreRefused) {
       {kGrowthAt, 1, 4, kLengthAt, "but 4 blocks make 4368"},
   };
   const Bytes good = small_file();
-  for (const Case& c : cases) {
+  for (const FieldCase& c : cases) {
     SCOPED_TRACE(c.part);
     const Bytes file = changed(good, [&](Bytes& f) {
       put(f, c.at, c.value, c.size);

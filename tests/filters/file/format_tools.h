@@ -24,6 +24,15 @@ inline constexpr std::size_t kHeader = 4096;  // of format version 1
 inline constexpr std::size_t kSection = std::size_t{1} << 20;
 inline constexpr std::size_t kBlock = 64;
 
+// A field of a header that is out of its range, and the error that it gives.
+struct FieldCase {
+  std::size_t at;
+  std::uint64_t value;
+  std::size_t size;
+  std::uint64_t offset;  // of the error
+  const char* part;
+};
+
 // Where the fields of the header are.
 inline constexpr std::size_t kByteOrderAt = 8;
 inline constexpr std::size_t kFormatVersionAt = 12;

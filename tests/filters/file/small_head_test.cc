@@ -141,15 +141,8 @@ void expect_refusal(const Bytes& file, std::uint64_t offset, const std::string& 
 
 // The header's checksum is right, its fields are not.
 TEST(HostileSmallHead, FieldsOutOfRangeAreRefused) {
-  struct Case {
-    std::size_t at;
-    std::uint64_t value;
-    std::size_t size;
-    std::uint64_t offset;  // of the error
-    const char* part;
-  };
   constexpr std::uint64_t kMost = (std::uint64_t{1} << 48) - 1;  // of 6 bytes
-  const Case filters[] = {
+  const FieldCase filters[] = {
       {12, 0, 4, 12, "format version is 0"},
       {12, 3, 4, 12, "format version is 3, but this library reads versions 1 and 2; use a newer"},
       {16, 0, 1, 16, "hash version 0, but"},
@@ -180,18 +173,18 @@ TEST(HostileSmallHead, FieldsOutOfRangeAreRefused) {
   };
   Filter filter = Filter::load(make_empty_file({8, 2, 0, 99, 0, 60, 0}));
   for (std::uint64_t key = 0; key < 40; ++key) EXPECT_TRUE(filter.insert(key));
-  const auto refuse = [](const auto& any, const Case& c) {
+  const auto refuse = [](const auto& any, const FieldCase& c) {
     SCOPED_TRACE(c.part);
     Bytes file = to_bytes(any);
     put(file, c.at, c.value, c.size);
     if (c.at >= 16) seal_header(file);
     expect_refusal<std::remove_cvref_t<decltype(any)>>(file, c.offset, c.part);
   };
-  for (const Case& c : filters) refuse(filter, c);
+  for (const FieldCase& c : filters) refuse(filter, c);
   refuse(Maplet({.capacity = 20}), {20, 1, 4, 20, "reserved bytes"});
   refuse(Maplet({.capacity = 20}), {16, 3, 1, 16, "as those of filters alone can be"});
 
-  const Case expiring[] = {
+  const FieldCase expiring[] = {
       {20, 1, 4, 20, "reserved bytes"},
       {56, 0, 4, 56, "ticks"},
       {56, 15, 4, 56, "ticks"},
@@ -203,7 +196,7 @@ TEST(HostileSmallHead, FieldsOutOfRangeAreRefused) {
       {119, 1, 1, 88, "reserved bytes"},
   };
   const ExpiringFilter empty({.capacity = 100});
-  for (const Case& c : expiring) refuse(empty, c);
+  for (const FieldCase& c : expiring) refuse(empty, c);
 }
 
 TEST(HostileSmallHead, HugeLengthsAreRefusedAtOnce) {
