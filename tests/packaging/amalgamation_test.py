@@ -9,6 +9,7 @@ The environment:
 
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -115,6 +116,14 @@ class AmalgamationTest(unittest.TestCase):
         print("text with the library and with the amalgamation:", *weights)
         # One object is linked whole, and one command line does not compile the older targets for size.
         self.assertLess(weights[1], 2_000_000)
+
+    @unittest.skipUnless(platform.machine() == "x86_64", "the levels of another processor")
+    def test_one_target_is_the_best_of_march(self):
+        for march, target in (("x86-64-v2", "SSE4"), ("x86-64-v3", "AVX2"), ("haswell", "AVX2"), ("x86-64-v4", "AVX3")):
+            status, macros = run(FIRST_COMPILER, "-E", "-dM", "-std=c++20", "-DHWY_COMPILE_ONLY_STATIC", f"-march={march}",
+                                 "-I", self.unpacked, self.unpacked / "nestline_filter.cc")
+            self.assertEqual(status, 0, macros)
+            self.assertIn(f"#define HWY_BASELINE_{target} HWY_{target}\n", macros, march)
 
     def refused(self, *options):
         """The first error of the compiler."""
