@@ -108,7 +108,8 @@ check_alone() {
   for package in hwy TBB OpenSSL SQLite3 CLI11 nlohmann_json PkgConfig; do
     [[ " $3 " == *" $package "* ]] || hidden+=("-DCMAKE_DISABLE_FIND_PACKAGE_$package=ON")
   done
-  write_copier "$folder/copier" "$folder/build" '/nestline_command[.]dir/Unity/unity_faces_command_cxx' "$folder/compiled"
+  write_copier "$folder/copier" "$folder/build" '/nestline_command[.]dir/Unity/unity_faces_command_(filter_)?cxx' \
+    "$folder/compiled"
   (
     export PKG_CONFIG_LIBDIR=$folder/pc
     configure "$source" "$folder/build" "${same[@]}" "${hidden[@]}" -DCMAKE_CXX_COMPILER_LAUNCHER="$folder/copier" \
@@ -222,10 +223,17 @@ check_alone threads "liburcu-bp" PkgConfig "nestline;store;c" -DNESTLINE_BUILD_P
 check_alone files "liburcu-bp libcrypto" "PkgConfig OpenSSL" "store_files;c_store" -DNESTLINE_BUILD_PARALLEL=OFF
 check_alone command "liburcu-bp tbb" "PkgConfig TBB CLI11 nlohmann_json" parallel -DNESTLINE_BUILD_STORE=OFF \
   -DNESTLINE_BUILD_CLUSTER=OFF -DNESTLINE_BUILD_C=OFF
-echo key >"$work/keys"
-"$work/command/prefix/bin/nestline" build -o "$work/keys.nest" "$work/keys"
-[[ $("$work/command/prefix/bin/nestline" query "$work/keys.nest" "$work/keys") == key ]] || fail "the command alone"
-! "$work/command/prefix/bin/nestline" --help | grep -E 'store|cluster' || fail "the command's help has what it lacks"
+check_alone small "" "CLI11 nlohmann_json" filter -DNESTLINE_BUILD_CONCURRENT=OFF -DNESTLINE_BUILD_COMMAND=ON
+seq 1000 >"$work/keys"
+while read -r kind lacks; do
+  command=$work/$kind/prefix/bin/nestline
+  "$command" build --threads 2 -o "$work/$kind.nest" "$work/keys"
+  [[ $("$command" query -c "$work/$kind.nest" "$work/keys") == 1000 ]] || fail "the command alone, $kind"
+  ! "$command" --help | grep -E "^ *($lacks) " || fail "the help of the command alone, $kind, has what it lacks"
+  ! said=$("$command" "${lacks%%|*}" 2>&1) || fail "the command alone, $kind, does what it lacks"
+  [[ $said == *"this build of nestline has no ${lacks%%|*}"* ]] || fail "the command alone, $kind: $said"
+done <<<$'command store|cluster\nsmall which|uniq|store|cluster'
+cmp "$work/command.nest" "$work/small.nest" || fail "a filter depends on whether it was built with threads"
 check_module "$given" "$work/$given"
 check_module "$other" "$work/$other"
 check_hidden "$given" "$work/$given"

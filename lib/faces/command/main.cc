@@ -18,10 +18,6 @@
 
 namespace nestline { inline namespace v0_3 { namespace command { namespace {
 
-// lib/CMakeLists.txt says which commands the program has.
-constexpr bool kHasStore = NESTLINE_WITH_STORE;
-constexpr bool kHasCluster = NESTLINE_WITH_CLUSTER;
-
 Command program() {
   Command all{
       .help = {"nestline",
@@ -30,18 +26,31 @@ Command program() {
                "Exit status: 0 yes or done, 1 no, 2 error."},
       .file = nullptr,
       .commands = {build_command(), query_command(), add_command(), remove_command(),
-                   info_command(), verify_command(), merge_command(), fit_command(), uniq_command(),
-                   which_command()},
+                   info_command(), verify_command(), merge_command(), fit_command()},
   };
+  if constexpr (kHasParallel) {
+    all.commands.push_back(uniq_command());
+    all.commands.push_back(which_command());
+  }
   if constexpr (kHasStore) all.commands.push_back(store_command());
   if constexpr (kHasCluster) all.commands.push_back(cluster_command());
   return all;
 }
 
 void refuse_absent(std::string_view command) {
-  const bool is_absent =
-      (!kHasStore && command == "store") || (!kHasCluster && command == "cluster");
+  const bool is_absent = (!kHasParallel && (command == "uniq" || command == "which")) ||
+                         (!kHasStore && command == "store") ||
+                         (!kHasCluster && command == "cluster");
   if (is_absent) throw UsageError("this build of nestline has no " + std::string(command));
+}
+
+// What else a file is that is not a filter.
+const char* other_kind([[maybe_unused]] const std::string& file) {
+  if constexpr (kHasParallel) {
+    if (is_state(file)) return "this is a state of nestline uniq, and no filter";
+    if (is_named_lines(file)) return "this is a file of nestline which";
+  }
+  return nullptr;
 }
 
 // Errors from the library are about the filter file, unless they name another file.
@@ -51,10 +60,9 @@ int run(const std::string& file, const std::function<int()>& work) {
   } catch (const CommandError& error) {
     complain(error.file, error.what());
   } catch (const FormatError& error) {
-    if (error.offset == 0 && is_state(std::string(error.file))) {
-      complain(error.file, "this is a state of nestline uniq, and no filter");
-    } else if (error.offset == 0 && is_named_lines(std::string(error.file))) {
-      complain(error.file, "this is a file of nestline which");
+    const char* const kind = error.offset == 0 ? other_kind(std::string(error.file)) : nullptr;
+    if (kind != nullptr) {
+      complain(error.file, kind);
     } else {
       complain(error.file,
                "at byte " + std::to_string(error.offset) + ": " + std::string(error.cause));

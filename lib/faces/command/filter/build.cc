@@ -1,9 +1,11 @@
 // nestline build: makes a new filter from the lines of the inputs. With --capacity, keys go
 // straight into the filter. Without it (or with --threads) they must be counted first, and a pipe
-// can be read only once: their hashes are kept, and the filter is built of all at once
-// (parallel::build). Options, and whether the file can be written, are checked before the inputs
-// are read.
+// can be read only once: their hashes are kept, and the filter is built of all at once, on several
+// threads where nestline::parallel is built (lib/CMakeLists.txt). Options, and whether the file can
+// be written, are checked before the inputs are read.
+#if NESTLINE_WITH_PARALLEL
 #include <tbb/global_control.h>
+#endif
 
 #include <algorithm>
 #include <cstdint>
@@ -21,7 +23,9 @@
 #include "lib/faces/command/filter/line_hashes.h"
 #include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"
+#if NESTLINE_WITH_PARALLEL
 #include "nestline/parallel.h"
+#endif
 
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
@@ -125,12 +129,22 @@ std::vector<Hash> read_hashes(const BuildArguments& arguments, ShownReader& read
   });
 }
 
+// The same bytes for any number of threads.
+Filter build_filter([[maybe_unused]] std::uint64_t threads, const Options& options,
+                    std::span<const Hash> hashes) {
+#if NESTLINE_WITH_PARALLEL
+  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, threads);
+  return parallel::build(options, hashes);
+#else
+  return Filter::build(options, hashes);
+#endif
+}
+
 // Nothing when a key finds no room: then the caller inserts the keys one by one, copies last.
 std::optional<Inserter> build_at_once(const BuildArguments& arguments, const Options& options,
                                       std::span<const Hash> hashes) {
-  const tbb::global_control allow(tbb::global_control::max_allowed_parallelism, arguments.threads);
   try {
-    Inserter built(parallel::build(options, hashes));
+    Inserter built(build_filter(arguments.threads, options, hashes));
     built.add_refused_copies(hashes.size() - built.filter().size());
     return built;
   } catch (const std::invalid_argument& error) {

@@ -68,14 +68,16 @@ int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
 }
 
 int verify(const KeysArguments& arguments) {
-  if (is_state(arguments.file)) {
-    if (!arguments.inputs.files.empty()) {
-      throw CommandError(arguments.file,
-                         "this is a state of nestline uniq, which is checked "
-                         "without any INPUT");
+  if constexpr (kHasParallel) {
+    if (is_state(arguments.file)) {
+      if (!arguments.inputs.files.empty()) {
+        throw CommandError(arguments.file,
+                           "this is a state of nestline uniq, which is checked "
+                           "without any INPUT");
+      }
+      static_cast<void>(load_state(arguments.file));
+      return kExitYes;
     }
-    static_cast<void>(load_state(arguments.file));
-    return kExitYes;
   }
   const MappedFilter filter = MappedFilter::open(arguments.file, Verify::all);
   if (arguments.inputs.files.empty()) return kExitYes;

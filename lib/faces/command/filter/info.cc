@@ -1,15 +1,13 @@
-// nestline info: reads the header and a sample of the blocks, and a state of nestline uniq as a
-// whole. The names in the JSON object are part of the interface.
-#include <algorithm>
+// nestline info: reads the header and a sample of the blocks; a state of nestline uniq is read
+// as a whole (uniq/state_text.cc). The names in the JSON object are part of the interface.
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/faces/command/filter/commands.h"
-#include "lib/faces/command/io/errors.h"
+#include "lib/faces/command/io/command.h"
 #include "lib/faces/command/io/output.h"
 #include "lib/faces/command/io/progress.h"
 #include "lib/faces/command/io/report.h"
@@ -27,20 +25,6 @@ struct InfoArguments {
   std::string file;
   bool json = false;
 };
-
-std::string number_or_none(std::uint64_t number) {
-  return number > 0 ? std::to_string(number) : "-";
-}
-
-// From here on, it is time to think about the room.
-bool is_nearly_full(std::uint64_t size, std::uint64_t capacity) {
-  return size >= capacity - capacity / 20;
-}
-
-std::string room_text(std::uint64_t size, std::uint64_t capacity, const char* unit) {
-  return "nearly full: there is room for " + std::to_string(capacity - std::min(size, capacity)) +
-         " more " + unit + ", and ";
-}
 
 // Doublings beyond those that the rate was chosen for. The file does not have that rate.
 unsigned surplus_doublings(const MappedFilter& filter) {
@@ -126,46 +110,14 @@ std::string filter_text(const InfoArguments& arguments) {
   return report.text(arguments.json);
 }
 
-std::vector<std::string> advice_on(const UniqState& state) {
-  const std::uint64_t capacity = state.options.capacity;
-  const std::uint64_t lines = state.seen.size();
-  if (capacity == 0 || !is_nearly_full(lines, capacity)) return {};
-  return {
-      room_text(lines, capacity, "different lines") +
-      "then nestline uniq ends with an error; begin another state with a larger --capacity, or " +
-      (state.options.within > 0 ? "without one" : "with --window")};
-}
-
-std::string state_text(const UniqState& state, const InfoArguments& arguments) {
-  const SeenOptions& options = state.options;
-  const std::uint64_t memory =
-      state.seen.memory_bytes() + (state.again ? state.again->memory_bytes() : 0);
-  Report report;
-  report.add("lines", "lines seen", state.seen.size());
-  if (state.again) {
-    report.add("repeated_lines", "lines seen again", state.again->size());
-  } else {
-    report.add("repeated_lines", "lines seen again", Json(), "-");
-  }
-  report.add("capacity", "capacity", options.capacity, number_or_none(options.capacity));
-  report.add("window", "window", options.window, number_or_none(options.window));
-  if (options.within > 0) {
-    report.add("within_seconds", "forgets after", static_cast<double>(options.within) / 1e9,
-               duration_text(options.within));
-  }
-  report.add("fpr", "wanted false-positive rate", options.fpr, formatted("%.3g", options.fpr));
-  report.json("seed", options.seed);
-  report.add_bytes("memory_bytes", "memory bytes", memory);
-  report.line("seed", std::to_string(options.seed));
-  report.add_bytes("file_bytes", "file bytes", std::filesystem::file_size(arguments.file));
-  report.advice(advice_on(state));
-  return report.text(arguments.json);
-}
-
 int info(const InfoArguments& arguments) {
-  const auto state =
-      is_state(arguments.file) ? load_state(arguments.file) : std::optional<UniqState>();
-  print(state ? state_text(*state, arguments) : filter_text(arguments));
+  if constexpr (kHasParallel) {
+    if (is_state(arguments.file)) {
+      print(state_text(arguments.file, arguments.json));
+      return kExitYes;
+    }
+  }
+  print(filter_text(arguments));
   return kExitYes;
 }
 

@@ -109,6 +109,11 @@ Read load_factor(double& into);
 /// 8, 9, 10, 12 or 16.
 Read bits(int& into);
 
+// lib/CMakeLists.txt says which commands the program has: with nestline::parallel uniq and which.
+inline constexpr bool kHasParallel = NESTLINE_WITH_PARALLEL;
+inline constexpr bool kHasStore = NESTLINE_WITH_STORE;
+inline constexpr bool kHasCluster = NESTLINE_WITH_CLUSTER;
+
 // The commands of the program, each in the file of its name.
 Command build_command();
 Command query_command();

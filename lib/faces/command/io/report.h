@@ -18,6 +18,14 @@ using Json = nlohmann::ordered_json;
 /// "2144 (2.1 kB)".
 std::string bytes_text(std::uint64_t bytes);
 
+/// A dash for 0.
+std::string number_or_none(std::uint64_t number);
+
+/// From here on, it is time to think about the room.
+bool is_nearly_full(std::uint64_t size, std::uint64_t capacity);
+/// How an advice on that begins.
+std::string room_text(std::uint64_t size, std::uint64_t capacity, const char* unit);
+
 /// What is in a file: for programs one JSON object, for people names and values in two columns.
 class Report {
  public:

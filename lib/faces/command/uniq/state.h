@@ -84,6 +84,9 @@ bool is_state(const std::string& file);
 /// None if the file is empty. Throws FormatError, std::system_error, std::bad_alloc.
 std::optional<UniqState> load_state(const std::string& file);
 
+/// What nestline info prints of a state that is not empty. Throws as load_state.
+std::string state_text(const std::string& file, bool as_json);
+
 /// Replaces the file in one step. Throws std::system_error.
 void save_state(const UniqState& state, const std::string& file);
 
