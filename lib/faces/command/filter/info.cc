@@ -8,6 +8,7 @@
 
 #include "lib/faces/command/filter/commands.h"
 #include "lib/faces/command/io/command.h"
+#include "lib/faces/command/io/errors.h"
 #include "lib/faces/command/io/output.h"
 #include "lib/faces/command/io/progress.h"
 #include "lib/faces/command/io/report.h"
