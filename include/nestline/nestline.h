@@ -264,6 +264,23 @@ bool nestline_may_overlap(const nestline_filter* filter, const nestline_filter* 
 bool nestline_count_common(const nestline_filter* filter, const nestline_filter* other,
                            nestline_overlap* overlap, const char** error);
 
+/// How many of the keys that a thread has looked up passed, of filters of any kind; and, before
+/// work that lookups are to save, such as a join, whether it is worth to ask: see PassRate in
+/// pass_rate.h, which says where it may not be used. Begin with zeros: nestline_pass_rate r = {0}.
+/// No locks: one for each thread and place of the program.
+typedef struct nestline_pass_rate {
+  uint64_t asked;   ///< Keys that were looked up.
+  uint64_t passed;  ///< Of these, those that may be in.
+  uint64_t reserved[3];
+} nestline_pass_rate;
+
+/// Whether to look up the next `keys` keys, a batch or 1. False: take them as passed without a
+/// look, since most of the last 4,096 that were asked passed; after 65,536 of such keys it is true
+/// again. Also true for NULL. O(1).
+bool nestline_asks_next(nestline_pass_rate* rate, uint64_t keys);
+/// What came of a look. Nothing happens for NULL. O(1).
+void nestline_note_passed(nestline_pass_rate* rate, uint64_t asked, uint64_t passed);
+
 // Properties of a filter. These functions cannot fail; for NULL they return 0 or false, and so do
 // those about growth for a filter that does not grow.
 

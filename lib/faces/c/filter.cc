@@ -1,4 +1,5 @@
 // The C functions on whole filters: making, storing, freeing, describing and changing them.
+#include <bit>
 #include <cstddef>
 #include <cstdlib>
 #include <optional>
@@ -6,6 +7,7 @@
 #include <variant>
 
 #include "lib/faces/c/key_arrays.h"
+#include "nestline/pass_rate.h"
 
 namespace nestline { inline namespace v0_3 { namespace c { namespace {
 
@@ -192,6 +194,24 @@ bool nestline_count_common(const nestline_filter* filter, const nestline_filter*
         copy_of(filter).count_common(copy_of(other));
     *overlap = {matches, by_chance, estimate, standard_error};
   });
+}
+
+static_assert(std::is_trivially_copyable_v<nestline::PassRate> &&
+              sizeof(nestline::PassRate) == sizeof(nestline_pass_rate));
+
+bool nestline_asks_next(nestline_pass_rate* rate, uint64_t keys) {
+  if (rate == nullptr) return true;
+  auto counts = std::bit_cast<nestline::PassRate>(*rate);
+  const bool asks = counts.asks_next(keys);
+  *rate = std::bit_cast<nestline_pass_rate>(counts);
+  return asks;
+}
+
+void nestline_note_passed(nestline_pass_rate* rate, uint64_t asked, uint64_t passed) {
+  if (rate == nullptr) return;
+  auto counts = std::bit_cast<nestline::PassRate>(*rate);
+  counts.note(asked, passed);
+  *rate = std::bit_cast<nestline_pass_rate>(counts);
 }
 
 NESTLINE_FIGURE(uint64_t, nestline_size, nestline_filter, size)

@@ -1,10 +1,12 @@
 // The classes Filter, ConcurrentFilter and MappedFilter, and filters in files.
+#include <cstddef>
 #include <memory>
 #include <string>
 
 #include "lib/faces/python/bindings.h"
 #include "lib/faces/python/mapped.h"
 #include "nestline/parallel.h"
+#include "nestline/pass_rate.h"
 
 namespace nestline { inline namespace v0_3 { namespace python {
 namespace {
@@ -236,12 +238,52 @@ they are kept until close() or the end of the object.
   });
 }
 
+py::object select_where_it_pays(PassRate& rate, const py::object& filter, const py::object& keys) {
+  const std::size_t count = py::len(keys);
+  const bool is_one = PyUnicode_Check(keys.ptr()) || PyBytes_Check(keys.ptr());  // an error
+  if (!is_one && !rate.asks_next(count)) {
+    return py::module_::import("numpy").attr("arange")(count, "dtype"_a = "uint32");
+  }
+  py::object found = filter.attr("select")(keys);
+  rate.note(count, py::len(found));
+  return found;
+}
+
+double pass_rate_of(PassRate& rate) { return rate.pass_rate(); }
+
+void bind_pass_rate(py::module_& module) {
+  py::class_<PassRate> type(
+      module, "PassRate",
+      R"(How many of the keys that a filter of any kind was asked for passed, and whether it is
+worth to ask further. Where more than seven in eight of the last 4096 keys passed, the
+next 65536 count as passed without a look, and then it asks again: for work that finds
+out by itself, such as a join, not as the result. One for each thread and place of a
+program.
+
+>>> import numpy as np
+>>> filter = Filter.build(np.arange(100_000))
+>>> rate = PassRate()
+>>> len(rate.select(filter, np.arange(5000))), rate.pass_rate
+(5000, 1.0)
+>>> len(rate.select(filter, np.arange(1_000_000, 1_050_000)))  # without a look
+50000
+)");
+  type.def(py::init<>());
+  method(
+      type, "select", &select_where_it_pays,
+      R"(filter.select(keys), or the positions of all keys. Keys have to know how many they are.)",
+      py::arg("filter"), py::arg("keys"));
+  type.def_property_readonly("pass_rate", &pass_rate_of,
+                             "The share of the keys that passed, of all that were looked at.");
+}
+
 }  // namespace
 
 void bind_filters(py::module_& module) {
   bind_filter(module);
   bind_concurrent_filter(module);
   bind_mapped_filter(module);
+  bind_pass_rate(module);
   module.def(
       "capacity_for",
       [](py::handle bytes, py::handle fpr) {

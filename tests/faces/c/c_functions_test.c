@@ -368,6 +368,25 @@ static void test_whole(void) {
   nestline_free(wider);
 }
 
+// Of keys that all pass, each 4,096 are asked and the next 65,536 are not.
+static void test_pass_rate(void) {
+  nestline_pass_rate rate = {0};
+  uint64_t asked = 0;
+  for (int i = 0; i < 2 * (4096 + 65536); ++i) {
+    if (!nestline_asks_next(&rate, 1)) continue;
+    ++asked;
+    nestline_note_passed(&rate, 1, 1);
+  }
+  CHECK(asked == 2 * 4096 && rate.asked == asked && rate.passed == asked);
+  for (int i = 0; i < 100; ++i) {  // of batches, of which half passes
+    CHECK(nestline_asks_next(&rate, 4096));
+    nestline_note_passed(&rate, 4096, 2048);
+  }
+  CHECK(rate.asked == asked + 100 * 4096 && rate.passed == asked + 100 * 2048);
+  CHECK(nestline_asks_next(NULL, 1));
+  nestline_note_passed(NULL, 1, 1);
+}
+
 int main(void) {
   const char* version = nestline_version();
   char numbers_of_it[64];
@@ -389,6 +408,7 @@ int main(void) {
   test_batches();
   test_hostile_keys();
   test_build();
+  test_pass_rate();
   test_whole();
   return summary();
 }

@@ -157,6 +157,26 @@ def test_overlaps():
         one.may_overlap({1, 2})
 
 
+def test_pass_rate():
+    keys = np.arange(300_000)
+    few, most = (nestline.Filter.build(keys[keys % 10 < tenths], bits=16) for tenths in (5, 9))
+    for filter, asked in ((few, 300_000), (most, None)):
+        rate, found = nestline.PassRate(), []
+        assert rate.pass_rate == 0
+        for piece in np.split(keys, 150):
+            found.append(piece[rate.select(filter, piece)])
+        found = np.concatenate(found)
+        assert set(found) >= set(keys[filter.may_contain(keys)])
+        assert abs(rate.pass_rate - (0.5 if asked else 0.9)) < 0.01
+        # Of each 4096 + 65,536 keys it looked at 4096.
+        assert len(found) == (filter.may_contain(keys).sum() if asked else pytest.approx(300_000 * (1 - 0.1 * 4 / 68), rel=0.002))
+    assert list(nestline.PassRate().select(few, ["a", 3])) == [1]
+    with pytest.raises(TypeError):
+        nestline.PassRate().select(few, iter([1]))
+    with pytest.raises(AttributeError):
+        nestline.PassRate().select({1}, [1])
+
+
 def test_merge_without_room():
     filter, other = nestline.Filter(5000), nestline.Filter(5000)
     filter.insert(np.arange(5000))
