@@ -41,15 +41,14 @@ void SpinBarrier::wait() {
   if (waiting_.fetch_add(1, std::memory_order_acq_rel) == count_ - 1) {
     waiting_.store(0, std::memory_order_relaxed);
     round_.store(round + 1, std::memory_order_release);
+    round_.notify_all();
     return;
   }
-  for (int tries = 0; round_.load(std::memory_order_acquire) == round; ++tries) {
-    if (tries < 100) {
-      spin(1);
-    } else {
-      std::this_thread::yield();
-    }
+  for (int tries = 0; tries < 100; ++tries) {
+    if (round_.load(std::memory_order_acquire) != round) return;
+    spin(1);
   }
+  round_.wait(round, std::memory_order_acquire);
 }
 
 Crew::Crew() {

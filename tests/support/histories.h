@@ -125,7 +125,8 @@ class Recorder {
       parts_;  // the last: of the thread that checks
 };
 
-// Meeting point of `count` threads, spinning at first and then yielding.
+// Meeting point of `count` threads, spinning at first and then asleep: on a busy machine who yields
+// loses its whole turn.
 class SpinBarrier {
  public:
   explicit SpinBarrier(int count) : count_(count) {}
