@@ -242,7 +242,7 @@ py::object select_where_it_pays(PassRate& rate, const py::object& filter, const 
   const std::size_t count = py::len(keys);
   const bool is_one = PyUnicode_Check(keys.ptr()) || PyBytes_Check(keys.ptr());  // an error
   if (!is_one && !rate.asks_next(count)) {
-    return py::module_::import("numpy").attr("arange")(count, "dtype"_a = "uint32");
+    return py::module_::import("numpy").attr("arange")(count, py::arg("dtype") = "uint32");
   }
   py::object found = filter.attr("select")(keys);
   rate.note(count, py::len(found));
