@@ -233,6 +233,13 @@ while read -r kind lacks; do
   ! said=$("$command" "${lacks%%|*}" 2>&1) || fail "the command alone, $kind, does what it lacks"
   [[ $said == *"this build of nestline has no ${lacks%%|*}"* ]] || fail "the command alone, $kind: $said"
 done <<<$'command store|cluster\nsmall which|uniq|store|cluster'
+for what in "uniq --state" "which build -o"; do
+  # shellcheck disable=SC2086
+  "$work/command/prefix/bin/nestline" $what "$work/other" "$work/keys" >"$work/log"
+  ! said=$("$work/small/prefix/bin/nestline" info "$work/other" 2>&1) || fail "the small command reads what it lacks"
+  [[ $said == *"nestline ${what%% *}, and this build of nestline has no ${what%% *}" ]] || fail "the small command: $said"
+  rm "$work/other"
+done
 cmp "$work/command.nest" "$work/small.nest" || fail "a filter depends on whether it was built with threads"
 check_module "$given" "$work/$given"
 check_module "$other" "$work/$other"

@@ -12,9 +12,9 @@
 
 #include "lib/faces/command/io/command.h"
 #include "lib/faces/command/io/errors.h"
+#include "lib/faces/command/io/input_file.h"
 #include "lib/faces/command/io/output.h"
-#include "lib/faces/command/uniq/state.h"
-#include "lib/faces/command/which/named_lines.h"
+#include "nestline/format_error.h"
 
 namespace nestline { inline namespace v0_3 { namespace command { namespace {
 
@@ -45,10 +45,16 @@ void refuse_absent(std::string_view command) {
 }
 
 // What else a file is that is not a filter.
-const char* other_kind([[maybe_unused]] const std::string& file) {
-  if constexpr (kHasParallel) {
-    if (is_state(file)) return "this is a state of nestline uniq, and no filter";
-    if (is_named_lines(file)) return "this is a file of nestline which";
+const char* other_kind(const std::string& file) {
+  if (is_state(file)) {
+    return kHasParallel
+               ? "this is a state of nestline uniq, and no filter"
+               : "this is a state of nestline uniq, and this build of nestline has no uniq";
+  }
+  if (is_named_lines(file)) {
+    return kHasParallel
+               ? "this is a file of nestline which"
+               : "this is a file of nestline which, and this build of nestline has no which";
   }
   return nullptr;
 }

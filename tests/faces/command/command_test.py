@@ -51,6 +51,8 @@ class CommandLine(CommandTest):
             (["build"], b"-o is required; see nestline build --help"),
             (["build", "-o"], b"-o needs a value, FILE; see nestline build --help"),
             (["build", "-o", "f", "--fpr"], b"--fpr needs a value, P; see nestline build --help"),
+            (["build", "-o", "f", "-o", "g"], b"-o can be given once; see nestline build --help"),
+            (["build", "-o", "f", ""], b"nestline: '': No such file or directory"),
             (["query"], b"FILE is required; see nestline query --help"),
             (["info", "f", "extra"],
              b"there is no use for a further word, 'extra'; see nestline info --help"),
@@ -340,7 +342,7 @@ class Build(CommandTest):
                                                 stdin=b"again\n" * 30 + b"once\n")
             self.assertEqual((status, out), (0, b""))
             self.assertEqual(err, b"nestline: f: %d lines were further copies of keys that have "
-                             b"the most copies already; they are still found; to know which, build "
+                             b"the most copies already, or no room for one more; they are still found; to know which, build "
                              b"from no lines with --capacity, then nestline add --copies "
                              b"--left-out\n"
                              % (30 - most))

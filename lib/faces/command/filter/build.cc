@@ -57,7 +57,7 @@ struct BuildArguments : KeysArguments {
 
 [[noreturn]] void refuse_options(const std::invalid_argument& error, const Options& options) {
   std::string sentence = with_option_names(error.what());
-  if (sentence.starts_with("--fpr") && options.max_capacity == 0) {
+  if (kHasParallel && sentence.starts_with("--fpr") && options.max_capacity == 0) {
     sentence += "; nestline uniq takes less, since it asks two filters, and FILE has one";
   }
   throw UsageError(sentence + "; see nestline build --help");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/faces/command/io/errors.h"
+#include "lib/faces/command/io/input_file.h"
 #include "lib/faces/command/io/progress.h"
 #include "lib/faces/command/io/query_lines.h"
 #include "lib/faces/command/uniq/state.h"
@@ -39,10 +40,14 @@ int query(const QueryArguments& arguments) {
       });
 }
 
+#define NESTLINE_ALL_IS_WELL \
+  "Prints nothing when all is well. Prints missing keys to standard error, one per line.\n"
+#define NESTLINE_STATUS_OF_VERIFY \
+  "Exit status: 0 all is well, 1 a key is missing, 2 the file is damaged or another error."
 constexpr const char* kVerifyFooter =
-    "Prints nothing when all is well. Prints missing keys to standard error, one per line.\n"
-    "Without INPUT, FILE may also be a state of nestline uniq.\n"
-    "Exit status: 0 all is well, 1 a key is missing, 2 the file is damaged or another error.";
+    kHasParallel ? NESTLINE_ALL_IS_WELL
+        "Without INPUT, FILE may also be a state of nestline uniq.\n" NESTLINE_STATUS_OF_VERIFY
+                 : NESTLINE_ALL_IS_WELL NESTLINE_STATUS_OF_VERIFY;
 
 // Prints missing keys to standard error and nothing else, so that they can be saved (2>missing).
 int verify_keys(const MappedFilter& filter, const KeysArguments& arguments) {
@@ -126,8 +131,8 @@ void report_copies(const std::string& file, std::uint64_t left_out, const std::s
   complain(file, std::to_string(left_out) + " " + what +
                      (one ? " was a further copy of a key that has"
                           : "s were further copies of keys that have") +
-                     " the most copies already; " + (one ? "it is" : "they are") + " still found" +
-                     advice);
+                     " the most copies already, or no room for one more; " +
+                     (one ? "it is" : "they are") + " still found" + advice);
 }
 
 void print_summary(const std::string& file, const Filter& filter) {

@@ -9,6 +9,7 @@
 #include "lib/faces/command/filter/commands.h"
 #include "lib/faces/command/io/command.h"
 #include "lib/faces/command/io/errors.h"
+#include "lib/faces/command/io/input_file.h"
 #include "lib/faces/command/io/output.h"
 #include "lib/faces/command/io/progress.h"
 #include "lib/faces/command/io/report.h"
@@ -18,9 +19,14 @@
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
 
-constexpr const char* kInfoFooter =
-    "Does not check the whole file; nestline verify does. FILE may also be a state of nestline\n"
-    "uniq. A line of advice says what may need a decision, such as a filter that is nearly full.\n";
+constexpr const char* kInfoFooter = kHasParallel
+                                        ? "Does not check the whole file; nestline verify does. "
+                                          "FILE may also be a state of nestline\n"
+                                          "uniq. A line of advice says what may need a decision, "
+                                          "such as a filter that is nearly full.\n"
+                                        : "Does not check the whole file; nestline verify does. A "
+                                          "line of advice says what may need a\n"
+                                          "decision, such as a filter that is nearly full.\n";
 
 struct InfoArguments {
   std::string file;

@@ -46,7 +46,8 @@ std::optional<FileId> id_of(const std::optional<struct stat>& status) {
 std::optional<FileId> regular_file(int descriptor) { return id_of(status_of(descriptor)); }
 std::optional<FileId> regular_file(const std::string& input) { return id_of(status_of(input)); }
 
-bool begins_with(const std::string& file, std::uint64_t magic) {
+// Whether the bytes of this number begin a regular file that can be read.
+static bool begins_with(const std::string& file, std::uint64_t magic) {
   if (!regular_file(file)) return false;  // opening a named pipe would wait for a writer
   std::array<unsigned char, sizeof(magic)> begin{};
   std::ifstream stream(file, std::ios::binary);
@@ -54,6 +55,9 @@ bool begins_with(const std::string& file, std::uint64_t magic) {
   return std::ranges::all_of(
       begin, [&](unsigned char byte) { return byte == std::exchange(magic, magic >> 8) % 256; });
 }
+
+bool is_state(const std::string& file) { return begins_with(file, kStateMagic); }
+bool is_named_lines(const std::string& file) { return begins_with(file, kNamedLinesMagic); }
 
 bool is_input(const std::string& file, const std::vector<std::string>& inputs) {
   const auto id = regular_file(file);
@@ -70,7 +74,10 @@ std::optional<std::uint64_t> bytes_left(const std::string& input) {
 }
 
 InputFile::InputFile(const std::string& name)
-    : name_(name == "-" ? "standard input" : name), descriptor_(STDIN_FILENO) {
+    : name_(name == "-"    ? "standard input"
+            : name.empty() ? "''"
+                           : name),
+      descriptor_(STDIN_FILENO) {
   if (name == "-") return;
   descriptor_ = file_.emplace(name, O_RDONLY).number();
   if (descriptor_ < 0) throw CommandError(name_, error_text(errno));

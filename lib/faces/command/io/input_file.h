@@ -27,8 +27,13 @@ struct FileId {
 std::optional<FileId> regular_file(int descriptor);
 /// Of an input; - is standard input.
 std::optional<FileId> regular_file(const std::string& input);
-/// Whether the bytes of this number, lowest first, begin a regular file that can be read.
-bool begins_with(const std::string& file, std::uint64_t magic);
+/// How states of nestline uniq and files of nestline which begin: the bytes, lowest first.
+inline constexpr std::uint64_t kStateMagic = 0x0a1a0a0d51554e8e;       // 8e 4e 55 51 0d 0a 1a 0a
+inline constexpr std::uint64_t kNamedLinesMagic = 0x0a1a0a0d48574e8e;  // 8e 4e 57 48 0d 0a 1a 0a
+/// Whether a file begins so. False for one that cannot be read. Programs without these commands
+/// know their files too.
+bool is_state(const std::string& file);
+bool is_named_lines(const std::string& file);
 /// Whether a regular file is one of the inputs; an empty list is standard input.
 bool is_input(const std::string& file, const std::vector<std::string>& inputs);
 

@@ -180,8 +180,12 @@ class Parser {
     throw UsageError("there is no option '" + first + "'" + within.unknown_option + hint());
   }
 
-  // Throws when CLI11's message is that a value is missing: "-o: 1 required FILE missing".
+  // Throws when CLI11's message is that a value is missing, "-o: 1 required FILE missing", or that
+  // there are several, "-o: At Most 1 required but received 2".
   void check_value(std::string_view message) const {
+    if (const std::size_t name = message.find(": At Most 1 "); name != std::string_view::npos) {
+      throw UsageError(std::string(message.substr(0, name)) + " can be given once" + hint());
+    }
     constexpr std::string_view kMiddle = ": 1 required ";
     constexpr std::string_view kEnd = " missing";
     const std::size_t at = message.find(kMiddle);

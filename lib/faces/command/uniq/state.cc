@@ -32,7 +32,6 @@
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x0a1a0a0d51554e8e;  // 8e 4e 55 51 0d 0a 1a 0a
 constexpr std::uint64_t kVersion = 1;
 constexpr std::uint64_t kVersionWithin = 2;  // of a set that forgets by the clock
 constexpr std::size_t kRingPiece = 1 << 16;  // hashes with a checksum
@@ -300,12 +299,10 @@ StateFile::~StateFile() {
   }
 }
 
-bool is_state(const std::string& file) { return begins_with(file, kMagic); }
-
 std::optional<UniqState> load_state(const std::string& file) {
   Reader reader(file);
   if (reader.empty()) return std::nullopt;
-  reader.number(kMagic, kMagic, "this is not a state of nestline uniq");
+  reader.number(kStateMagic, kStateMagic, "this is not a state of nestline uniq");
   const std::uint64_t version = reader.number(
       kVersion, kVersionWithin, "this version of nestline does not know this kind of state");
   const bool repeated = reader.number(0, 1, "the number of sets is wrong") != 0;
@@ -338,7 +335,7 @@ void save_state(const UniqState& state, const std::string& file) {
   replace_file(file, [&](const ByteSink& sink) {
     Writer writer(sink);
     const SeenOptions& options = state.options;
-    writer.number(kMagic);
+    writer.number(kStateMagic);
     writer.number(state.clock ? kVersionWithin : kVersion);
     writer.number(state.again ? 1 : 0);
     writer.number(options.capacity);

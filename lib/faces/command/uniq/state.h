@@ -78,9 +78,6 @@ class StateFile {
   FileLock lock_;
 };
 
-/// Whether the file begins as a state does. False for a file that cannot be read.
-bool is_state(const std::string& file);
-
 /// None if the file is empty. Throws FormatError, std::system_error, std::bad_alloc.
 std::optional<UniqState> load_state(const std::string& file);
 

@@ -12,7 +12,6 @@
 namespace nestline { inline namespace v0_3 { namespace command {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x0a1a0a0d48574e8e;  // 8e 4e 57 48 0d 0a 1a 0a
 constexpr std::uint64_t kVersion = 1;
 constexpr std::size_t kNumber = sizeof(std::uint64_t);
 constexpr std::size_t kHead = 4 * kNumber;  // magic, version, how many names, where the maplet is
@@ -28,7 +27,8 @@ std::vector<std::byte> start_of(const Names& names) {
     bytes.insert(bytes.end(), text.begin(), text.end());
   }
   bytes.resize((bytes.size() + kNumber + kUnit - 1) / kUnit * kUnit);
-  const std::array<std::uint64_t, 4> head = {kMagic, kVersion, names.size(), bytes.size()};
+  const std::array<std::uint64_t, 4> head = {kNamedLinesMagic, kVersion, names.size(),
+                                             bytes.size()};
   for (std::size_t i = 0; i < head.size(); ++i) put(std::span(bytes), i * kNumber, head[i]);
   const auto before = std::span(bytes).first(bytes.size() - kNumber);
   // A string's hash under seed 0 is its XXH3.
@@ -51,7 +51,7 @@ void NamedLinesFile::read_names() {
   };
   const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes_, at); };
   require(bytes_.size() >= kHead + kNumber, bytes_.size(), "the file ends here; it is not whole");
-  require(number(0) == kMagic, 0, "this is not a file of nestline which");
+  require(number(0) == kNamedLinesMagic, 0, "this is not a file of nestline which");
   require(number(kNumber) == kVersion, kNumber,
           "this version of nestline does not know this kind of file");
   const std::uint64_t size = number(3 * kNumber);
@@ -76,8 +76,6 @@ void NamedLinesFile::read_names() {
   require(std::ranges::equal(start_of(names_), bytes_.first(start_)), end,
           "the names do not match their checksum");
 }
-
-bool is_named_lines(const std::string& file) { return begins_with(file, kMagic); }
 
 NamedLines load_named(const std::string& path) {
   const NamedLinesFile file(path);

@@ -54,9 +54,6 @@ class NamedLinesFile {
   Names names_;
 };
 
-/// Whether the file begins as one of these. False for a file that cannot be read.
-bool is_named_lines(const std::string& file);
-
 struct NamedLines {
   Names names;
   Maplet lines;
