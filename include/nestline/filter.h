@@ -83,8 +83,8 @@ struct Options {
   /// max_capacity above capacity: it begins with the doublings from one to the other, so capacity
   /// is what it can be folded to. Else with as many as leave 800 first blocks and keep `fpr` at
   /// `load`, and max_capacity becomes capacity: at 8, 9, 10, 12 and 16 bits up to 4, 5, 6, 8
-  /// and 12. With `bits` left open it is often the widest fingerprint that allows most;
-  /// docs/SIZING.md has a table.
+  /// and 12; where that are none, it is as without. With `bits` left open it is often the widest
+  /// fingerprint that allows most; docs/SIZING.md has a table.
   bool may_fold = false;
   /// Load, 0 to 0.4, below which erasing makes it shrink by itself while can_shrink; 0: never. Once
   /// there is no memory for it, or a key has no room, it tries again at half as many keys. Files do
@@ -284,11 +284,12 @@ class NESTLINE_EXPORT Filter {
   bool grow();
 
   /// Undoes one doubling, without the keys: half the blocks, the fingerprints' bit again, and the
-  /// capacity of before, or nearly so where doubling did not double it (docs/SIZING.md). At the
-  /// same keys lookups are wrong as often as they were. Returns false and changes nothing, unless
-  /// can_shrink, or where copies of keys leave a key without room. O(memory): docs/SIZING.md has
-  /// figures. Needs the old and the new memory at once. Throws std::bad_alloc; the filter is then
-  /// unchanged.
+  /// capacity of before. (Where doubling did not double it, in filters of less than 800 first
+  /// blocks, it is as many keys as find room, at most 1.7 times that of before; such a load errs
+  /// more often than was asked for.) At the same keys lookups are wrong as often as they were.
+  /// Returns false and changes nothing, unless can_shrink, or where copies of keys leave a key
+  /// without room. O(memory): docs/SIZING.md has figures. Needs the old and the new memory at once.
+  /// Throws std::bad_alloc; the filter is then unchanged.
   bool shrink();
   /// Whether the filter has doubled, by growing or from the beginning (Options::may_fold), and its
   /// keys are within the capacity that it would have after shrink. O(1).

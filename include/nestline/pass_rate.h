@@ -39,11 +39,13 @@ class PassRate {
     note(1, passes ? 1 : 0);
     return passes;
   }
-  /// filter.select(keys, positions), or the positions of all keys.
+  /// filter.select(keys, positions), or the positions of all keys. A batch is asked or passed over
+  /// as a whole.
   template <class Asked>
   NESTLINE_HERE std::size_t select(const Asked& filter, KeySpan keys,
                                    std::span<std::uint32_t> positions) {
-    if (!asks_next(keys.size())) {
+    // Of another length the filter refuses them.
+    if (positions.size() == keys.size() && !asks_next(keys.size())) {
       std::iota(positions.begin(), positions.end(), 0U);
       return keys.size();
     }

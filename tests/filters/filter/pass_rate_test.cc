@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 #include "nestline/concurrent_filter.h"
@@ -103,6 +104,14 @@ TEST(PassRate, LengthsOfBatches) {
   PassRate of_one;
   EXPECT_EQ(select_all(of_one, filter, present, 1), present.size());
   EXPECT_EQ(of_one.select(filter, KeySpan(present).subspan(0, 0), {}), 0u);
+  // Refused whether it looks or not.
+  std::vector<std::uint32_t> positions(1000, 7);
+  for (const std::size_t length : {9u, 11u}) {
+    const auto some = std::span(positions).first(length);
+    EXPECT_THROW((void)of_one.select(filter, KeySpan(present).subspan(0, 10), some),
+                 std::invalid_argument);
+  }
+  EXPECT_EQ(std::ranges::count(positions, 7u), 1000);
 }
 
 TEST(PassRate, BeforeAnEngine) {
