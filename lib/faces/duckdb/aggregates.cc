@@ -82,6 +82,9 @@ struct Build : State {
     const Column<double> rates = columns > 1 ? Column<double>(rows.chunk, 1) : Column<double>();
     const Column<std::int64_t> rooms =
         columns > 2 ? Column<std::int64_t>(rows.chunk, 2) : Column<std::int64_t>();
+    // Without NULLs those of the whole chunk at once: groups that alternate have one row at a time.
+    std::span<const Hash> all;
+    if (!keys.has_nulls()) all = hashes_of(keys, 0, rows.count(), Options().seed);
     rows.for_each_group(0, rows.count(), [&](idx_t first, idx_t end, auto state) {
       CollectedBuild& build = made_object_of<Build>(state).collected;
       build.key_kinds |= keys.kinds();
@@ -91,7 +94,9 @@ struct Build : State {
         if (columns > 2) room = rooms.is_null(row) ? 0 : rooms[row];
         build.set_options(rate, room);
       }
-      build.hashes.add(hashes_of(keys, first, end, Options().seed), kLongest);
+      build.hashes.add(all.empty() ? hashes_of(keys, first, end, Options().seed)
+                                   : all.subspan(first, end - first),
+                       kLongest);
     });
   }
   void add(const Build& other) { collected.add(other.collected); }
