@@ -152,7 +152,7 @@ class Edit(CommandTest):
         status, _, err = self.run_command("add", "--copies", "f", stdin=b"a\n" * 8)
         self.assertEqual(status, 0)
         self.assertEqual(err, b"nestline: f: 1 line was a further copy of a key that has the most "
-                         b"copies already; it is still found; to know which, use --left-out\n")
+                         b"copies already, or no room for one more; it is still found; to know which, use --left-out\n")
         self.assertEqual(self.info("f")["keys"], 10)
         self.expect(["remove", "--copies", "f"], stdin=b"a\n" * 8)
         self.expect(["remove", "f"], stdin=b"a\n" * 9)
