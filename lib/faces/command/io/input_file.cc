@@ -41,13 +41,8 @@ std::optional<FileId> id_of(const std::optional<struct stat>& status) {
   return FileId{status->st_dev, status->st_ino};
 }
 
-}  // namespace
-
-std::optional<FileId> regular_file(int descriptor) { return id_of(status_of(descriptor)); }
-std::optional<FileId> regular_file(const std::string& input) { return id_of(status_of(input)); }
-
 // Whether the bytes of this number begin a regular file that can be read.
-static bool begins_with(const std::string& file, std::uint64_t magic) {
+bool begins_with(const std::string& file, std::uint64_t magic) {
   if (!regular_file(file)) return false;  // opening a named pipe would wait for a writer
   std::array<unsigned char, sizeof(magic)> begin{};
   std::ifstream stream(file, std::ios::binary);
@@ -55,6 +50,11 @@ static bool begins_with(const std::string& file, std::uint64_t magic) {
   return std::ranges::all_of(
       begin, [&](unsigned char byte) { return byte == std::exchange(magic, magic >> 8) % 256; });
 }
+
+}  // namespace
+
+std::optional<FileId> regular_file(int descriptor) { return id_of(status_of(descriptor)); }
+std::optional<FileId> regular_file(const std::string& input) { return id_of(status_of(input)); }
 
 bool is_state(const std::string& file) { return begins_with(file, kStateMagic); }
 bool is_named_lines(const std::string& file) { return begins_with(file, kNamedLinesMagic); }
