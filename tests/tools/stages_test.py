@@ -26,7 +26,9 @@ esac
 """
 BUILT = ["march/v3/tests/engine/kernels/kernels_tests",
          *(f"march/native/tests/{name}" for name in
-           ("engine/kernels/kernels_tests", "filters/filter/filter_inside_tests", "filters/maplet/maplet_tests"))]
+           ("engine/kernels/kernels_tests", "filters/filter/filter_inside_tests", "filters/maplet/maplet_tests")),
+         *(f"fuzz/tests/fuzz_{name}" for name in ("from_bytes", "operations", "record_text", "redis_payload", "store_log",
+                                                  "store_checkpoint"))]
 ALL = '"${known[@]:0:10}"'  # how the script names the stages of --all
 TRACKED = {"lib/engine/kernels.cc": "", "lib/store/store.cc": "", "lib/faces/redis/value.cc": "",
            "lib/faces/command/main.cc": "", ".gitignore": "/build/\n", "tests/seconds.md": "| stage |\n| --- |\n"}
@@ -42,7 +44,7 @@ class StagesTest(unittest.TestCase):
             self.write(name, text)
         text = SCRIPT.read_text()
         self.assertIn(ALL, text)
-        self.write("scripts/test", text.replace(ALL, "long march cross"))
+        self.write("scripts/test", text.replace(ALL, "long tsan fuzz march cross"))
         for name in ("install-dependencies", "lint", "test-cross"):
             self.write(f"scripts/{name}", PLAYER)
         for name in ("cmake", "ctest", "shellcheck", "clang-format", "python3"):
@@ -82,11 +84,13 @@ class StagesTest(unittest.TestCase):
         printed, calls = self.run_script(*arguments)
         here = os.uname().machine == "x86_64"
         out = set()
-        for name, ran in (("cross", "test-cross \n" in calls), ("planted", "PlantedFaults" in calls),
-                          ("redis", "redis_hashes_threads_test" in calls), ("march", "cmake --preset dev -B build/march" in calls)):
+        for name, ran in (("sve", "test-cross \n" in calls), ("cross", "test-cross" in calls),
+                          ("tsan", "--preset tsan" in calls), ("fuzz", "--preset fuzz" in calls),
+                          ("planted", "PlantedFaults" in calls), ("redis", "redis_hashes_threads_test" in calls),
+                          ("march", "cmake --preset dev -B build/march" in calls)):
             if not ran and (name != "march" or here):
                 out.add(name)
-        self.assertEqual("test-cross neon s390x\n" in calls, "cross" in out)
+        self.assertEqual("test-cross neon s390x\n" in calls, "sve" in out and "cross" not in out)
         for name in ("Damage.AnyByte", "install_test"):
             self.assertIn(name, calls)
         self.assertEqual(printed.count("\nleft out, since nothing"), len(out))
@@ -115,13 +119,17 @@ class StagesTest(unittest.TestCase):
     def test_what_cannot_have_changed_is_left_out(self):
         passed = self.pass_all()
         self.assertEqual(passed, self.git("rev-parse", "HEAD"))
-        every = {"cross", "march", "planted", "redis"} if os.uname().machine == "x86_64" else {"cross", "planted", "redis"}
+        sanitized = {"cross", "tsan", "fuzz"}
+        every = sanitized | {"sve", "planted", "redis"}
+        if os.uname().machine == "x86_64":
+            every.add("march")
         self.assertEqual(self.left_out("--all"), every)
         self.assertEqual(self.left_out("--whole"), set())
-        for name, runs in (("lib/faces/command/main.cc", set()), ("lib/store/store.cc", {"planted"}),
-                           ("lib/faces/redis/value.cc", {"redis"}), ("lib/engine/kernels.cc", {"cross", "march", "redis"}),
-                           ("lib/engine/new.cc", {"cross", "march", "redis"}),
-                           ("scripts/test-cross", {"cross"})):
+        for name, runs in (("lib/faces/command/main.cc", set()), ("lib/store/store.cc", {"planted"} | sanitized),
+                           ("lib/faces/redis/value.cc", {"redis"} | sanitized),
+                           ("lib/engine/kernels.cc", every - {"planted"}), ("lib/engine/new.cc", every - {"planted"}),
+                           ("tests/filters/test.cc", sanitized), ("tests/packaging/consumers_test.py", {"cross"}),
+                           ("scripts/test-cross", {"cross", "sve"})):
             self.write(name, PLAYER + "\n")
             if name.startswith("lib/faces"):
                 self.commit()
@@ -130,11 +138,11 @@ class StagesTest(unittest.TestCase):
             self.git("clean", "--quiet", "--force", "-d")
             self.write("tests/whole-run", passed + "\n")
         # Stages that are named run.
-        self.assertEqual(self.left_out("long", "march", "cross"), set())
+        self.assertEqual(self.left_out("long", "tsan", "fuzz", "march", "cross"), set())
 
     def test_what_counts_as_passed(self):
         kept = self.tree / "build/stages/whole-run"
-        self.run_script("dev", "long", "march", "cross")
+        self.run_script("dev", "long", "tsan", "fuzz", "march", "cross")
         self.write("lib/engine/kernels.cc", "changed")
         self.run_script("--all")
         self.assertFalse(kept.exists())
