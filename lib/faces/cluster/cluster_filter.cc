@@ -328,6 +328,7 @@ void ClusterFilter::merge(ClusterFilter& source) {
   cluster::merge(state_->session, source.state_->session);
 }
 
+void ClusterFilter::fit() { cluster::fit(state_->session); }
 ClusterStats ClusterFilter::stats() { return cluster::survey(state_->session); }
 const std::string& ClusterFilter::name() const noexcept { return state_->session.name(); }
 unsigned ClusterFilter::parts() const noexcept { return state_->session.descriptor().parts; }

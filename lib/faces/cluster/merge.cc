@@ -1,7 +1,8 @@
-// Merges. CF.MERGE makes a missing destination, and a part that was lost must not come back with
-// the new items only. So each part is watched, and merged into if it is there, in a transaction
-// that fails and is repeated when it changes. A connection watches one part; those of different
-// nodes are merged at once. The epoch is read afterwards: parts of replaced content do not count.
+// Merges and fits. CF.MERGE makes a missing destination, and a part that was lost must not come
+// back with the new items only. So each part is watched, and merged into if it is there, in a
+// transaction that fails and is repeated when it changes. A connection watches one part; those of
+// different nodes are merged at once. The epoch is read afterwards: parts of replaced content do
+// not count.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -122,6 +123,31 @@ void merge(Session& target, Session& source) {
   merge_parts(target, parts, [&](std::uint32_t part) { return source.key_of(part); });
   source.client().may_change();  // what it reports now comes after changes of the target
   if (!source.is_current()) replaced(source);
+}
+
+// A server does nothing else while it fits a part, so each has one at a time.
+void fit(Session& session) {
+  session.client().forget();
+  session.read_again();
+  std::vector<std::uint32_t> open(session.descriptor().parts);
+  std::iota(open.begin(), open.end(), 0U);
+  while (!open.empty()) {
+    std::vector<Request> requests;
+    for (const std::uint32_t part : one_of_each_node(session, open)) {
+      const std::string& key = session.key_of(part);
+      requests.push_back(session.about_part(part, encode_command({"CF.COMPACT", key})));
+      requests.back().changes = true;
+      std::erase(open, part);
+    }
+    const std::vector<Answer> answers = session.client().run(requests);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      if (!answers[i].reply.is_error()) continue;
+      if (!session.is_current()) replaced(session);
+      session.refuse(requests[i].label, answers[i]);
+    }
+    session.wait_for_replicas(requests, answers);
+  }
+  if (!session.is_current()) replaced(session);
 }
 
 }}}  // namespace nestline::cluster

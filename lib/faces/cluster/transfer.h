@@ -18,6 +18,7 @@ namespace nestline { inline namespace v0_3 { namespace cluster {
 void upload(Session& session, const PartSet& parts, Upload how);
 PartSet download(Session& session);
 void merge(Session& target, Session& source);
+void fit(Session& session);
 ClusterStats survey(Session& session);
 /// Adds to each of these parts of the content the key that `source` names, in the same slot. Throws
 /// ClusterError; when the content was replaced meanwhile, the filter has nothing of it.

@@ -7,6 +7,7 @@ nestline cluster info words --server 10.0.0.1:6379                   # which ser
 nestline cluster pull words --server 10.0.0.1:6379 -o words.parts
 nestline cluster query --file words.parts list                       # without a server
 nestline cluster remove words --server 10.0.0.1:6379 words2          # only lines that were added
+nestline cluster fit words --server 10.0.0.1:6379                    # after many were removed: less memory
 nestline cluster drop words --server 10.0.0.1:6379
 nestline cluster create all --server 10.0.0.1:6379 --capacity 1000000 --seed 7
 nestline cluster create new --server 10.0.0.1:6379 --capacity 1000000 --seed 7

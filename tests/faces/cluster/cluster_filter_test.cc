@@ -217,6 +217,21 @@ TEST(ClusterFilter, AMergeDoesNotMakeAPartThatIsMissing) {
   EXPECT_EQ(filter.server().seen("CF.MERGE"), 0U);
 }
 
+TEST(ClusterFilter, AFitWaitsForReplicasAndNamesThePartThatFails) {
+  std::string reply = "+OK\r\n";
+  OneFilter filter([&](const Command& command) -> std::string {
+    if (command[0] == "WAIT") return ":2\r\n";
+    return command[0] == "CF.COMPACT" ? reply : bulk("\x07");
+  });
+  ClusterFilter seen = filter.open(2);
+  seen.fit();
+  EXPECT_EQ(filter.server().seen("CF.COMPACT"), 1U);
+  EXPECT_EQ(filter.server().seen("WAIT"), 1U);
+  reply = "-OOM no memory\r\n";
+  test::expect_error<ClusterError>([&] { seen.fit(); }, "OOM no memory");
+  test::expect_error<ClusterError>([&] { seen.fit(); }, "part 0 of 'seen'");
+}
+
 // A server that carries out what an upload of one empty part sends, and loses the answer to one
 // EXEC that it has carried out. What it does after that is the test's choice.
 class LosesAnswers {

@@ -107,7 +107,7 @@ Command cluster_command() {
       .file = nullptr,
       .commands = {create_command(), add_keys_command(), query_keys_command(),
                    remove_keys_command(), push_command(), pull_command(), merge_filter_command(),
-                   cluster_info_command(), drop_command()},
+                   fit_filter_command(), cluster_info_command(), drop_command()},
   };
 }
 

@@ -24,6 +24,7 @@ Command create_command();
 Command push_command();
 Command pull_command();
 Command merge_filter_command();
+Command fit_filter_command();
 Command drop_command();
 // info.cc
 Command cluster_info_command();

@@ -1,4 +1,5 @@
-// nestline cluster create, push, pull, merge and drop: what concerns a logical filter as a whole.
+// nestline cluster create, push, pull, merge, fit and drop: what concerns a logical filter as a
+// whole.
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -39,6 +40,11 @@ constexpr const char* kMergeFooter =
     "the same number of parts and the same --seed. Copies add up.\n"
     "Exit status: 0 done, 2 error. After an error, some parts may have been merged.";
 
+constexpr const char* kFitFooter =
+    "Makes each part as small as its keys allow, after many were removed: one part at a time on\n"
+    "each server, which answers nobody else meanwhile. Parts that may grow do so again.\n"
+    "Exit status: 0 done, 2 error. After an error, some parts are smaller; repeat it.";
+
 constexpr const char* kDropFooter =
     "Removes the filter, and what a create or push left that was ended in the middle. Where only\n"
     "parts are left, they are looked for among all keys of the servers.\n"
@@ -58,6 +64,8 @@ struct ClusterPush : InCluster {
 struct ClusterPull : InCluster {
   std::string output;
 };
+
+struct ClusterFit : InCluster {};
 
 struct ClusterDrop : InCluster {};
 
@@ -111,6 +119,11 @@ int run(const ClusterPull& pull) {
 int run(const ClusterMerge& merge) {
   ClusterFilter source = ClusterFilter::open(merge.servers, merge.source);
   merge.open().merge(source);
+  return kExitYes;
+}
+
+int run(const ClusterFit& fit) {
+  fit.open().fit();
   return kExitYes;
 }
 
@@ -180,6 +193,12 @@ Command merge_filter_command() {
                      {"SOURCE", "", "The logical filter whose content is added to NAME",
                       &merge->source, kRequired},
                      wait_option(*merge)});
+}
+
+Command fit_filter_command() {
+  const auto fit = std::make_shared<ClusterFit>();
+  return in_cluster(fit, {"fit", "Make its parts as small as their keys allow", kFitFooter},
+                    {filter_name(*fit), wait_option(*fit)});
 }
 
 Command drop_command() {

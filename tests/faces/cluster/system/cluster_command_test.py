@@ -152,6 +152,23 @@ class WorkTest(CommandCase):
         self.expect("query", "nine", stdin=b"the same\n", status=1)
         self.expect_error(["nobody"], "merge", "a", "nobody")
 
+    def test_fit(self):
+        for name, *more in (("grows",), ("turns", "--turns-over")):
+            self.create(name, 1000, "--parts", 4, *more)
+            self.expect("add", name, stdin=lines("in", 40_000))
+            before = self.info(name)
+            self.expect("remove", name, stdin=lines("in", 38_000))
+            self.expect("fit", name)
+            after = self.info(name)
+            self.assertEqual(after["items"], 2000)
+            self.assertLess(after["memory_bytes"], before["memory_bytes"] / 4)
+            self.assert_found(name, lines("in", 2000, 38_000))
+            self.expect("add", name, stdin=lines("in", 38_000))
+            self.assert_found(name, lines("in", 40_000))
+        self.server.call("DEL", "grows:{p2}")
+        self.expect_error(["part 2 of 'grows'", "grows:{p2}"], "fit", "grows")
+        self.expect_error(["nobody"], "fit", "nobody")
+
     def test_filters_that_turn_over(self):
         turns_over = lambda key: self.server.call("CF.SCANDUMP", key, 0)[1][118]  # noqa: E731
         like = ("--seed", 3, "--parts", 2)

@@ -39,6 +39,11 @@ class QuickTest(LogicalCase):
         self.assertEqual(self.info("other")["items"], count + 2 * half)
         self.expect("drop", "life")
         self.assert_found("other", kept)
+        memory = self.info("other")["memory_bytes"]
+        self.expect("remove", "other", stdin=kept + lines("other", half))
+        self.expect("fit", "other")
+        self.assert_found("other", lines("pushed", half))
+        self.assertLess(self.info("other")["memory_bytes"], memory / 2)
         self.expect("drop", "other")
         self.assertEqual(self.keys_on_servers(), 0)
 
