@@ -87,6 +87,8 @@ export class Filter extends AnyFilter {
   /** Copies of the key. */
   count(key: Key): number;
   countBatch(keys: Keys): Bytes;
+  /** Halves a filter that has grown as often as its keys allow: how often. */
+  fit(): number;
 }
 
 export interface ExpiringOptions extends Pick<Options, "capacity" | "fpr" | "load" | "seed"> {

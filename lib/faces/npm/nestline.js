@@ -321,6 +321,9 @@ export class Filter extends AnyFilter {
   constructor(options) {
     super(false, options);
   }
+  fit() {
+    return checked(program.fit(this._open));
+  }
 }
 
 export class ExpiringFilter extends AnyFilter {

@@ -208,6 +208,10 @@ NESTLINE_TO_JS("clear") void clear(Any& any) {
   });
 }
 
+NESTLINE_TO_JS("fit") unsigned fit(Any& any) {
+  return guarded([&] { return is_refused(any) ? 0 : std::get_if<Filter>(&any)->fit(); });
+}
+
 NESTLINE_TO_JS("ask_number")
 unsigned ask_number(Any& any, Call what, double key, unsigned ticks) noexcept {
   return ask(any, what, Key(integer_of(key)), ticks);

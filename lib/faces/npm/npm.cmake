@@ -15,6 +15,7 @@ add_executable(
   filters/file/format_error.cc
   filters/file/io.cc
   filters/filter/filter.cc
+  filters/filter/folding.cc
   filters/filter/growth.cc
   filters/filter/sizing.cc
   filters/filter/storage.cc

@@ -17,6 +17,30 @@
 namespace nestline { inline namespace v0_3 {
 namespace {
 
+#if NESTLINE_SMALL
+// Places all residents one by one. False: one of them found no room.
+template <class L>
+bool fold_by_inserts(const Blocks& from, std::uint32_t times, Blocks& made) {
+  const std::uint64_t blocks = from.view.geometry.blocks();
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    raise_header(from.view.blocks[i], made.blocks()[i >> times]);
+  }
+  for (std::uint64_t i = 0; i < blocks; ++i) {
+    for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
+      const std::uint32_t fingerprint = L::get(from.view.blocks[i], slot);
+      if (fingerprint == 0) continue;
+      const std::uint32_t offset = L::bucket_offset_at(fingerprint, slot);
+      const Place place = {i >> times, bucket_of(made.bits, fingerprint, offset), fingerprint,
+                           offset};
+      if (made.engine->of_filters().operations.alone.insert_at(made.view, place) !=
+          Outcome::stored) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+#else
 // Fills the blocks of a maplet one by one, then places the residents that could not keep their
 // slots. False: one of them found no room.
 template <class L>
@@ -63,6 +87,7 @@ bool fold_by_inserts(const Blocks& from, std::uint32_t times, Blocks& made) {
     return operations.insert_at(made.view, one.place, one.value) == Outcome::stored;
   });
 }
+#endif
 
 }  // namespace
 
@@ -87,8 +112,12 @@ OwnedBlocks folded(const Blocks& state, const Folding& folding) {
   const auto by_inserts = [&](auto layout) {
     return fold_by_inserts<decltype(layout)>(state, folding.times, *made);
   };
+#if NESTLINE_SMALL
+  const bool has_all = visit_layout(made->bits, by_inserts);
+#else
   const bool has_all = is_maplet(made->bits) ? visit_maplet_layout(made->bits, by_inserts)
                                              : fold_in_bulk(state, folding.times, made);
+#endif
   if (!has_all) return nullptr;
   made->size = state.size;
   made->max_capacity = max_capacity;

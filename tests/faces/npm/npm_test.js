@@ -148,6 +148,7 @@ test("a filter that turns over is not changed", () => {
     assert.throws(() => filter[`${call}Batch`]([1, 2]), sentence);
   }
   assert.throws(() => filter.clear(), sentence);
+  assert.throws(() => filter.fit(), sentence);
   assert.equal(filter.count(1), 1);
   assert.equal(digest(body(filter.save())), digest(body(file)));
 });
@@ -187,6 +188,36 @@ test("figures, clear and what a full filter says", () => {
   assert.equal(filter.size, 0);
   assert.deepEqual([...filter.insertBatch(new Array(9).fill("twin"))], [1, 1, 1, 1, 1, 1, 1, 1, 4]);
   assert.equal(filter.insertUnique("twin"), Outcome.present);
+});
+
+test("a filter that has grown fits the keys that it has left", () => {
+  for (const bits of [8, 9, 10, 12, 16]) {
+    const filter = new Filter({ capacity: 1000, maxCapacity: 16_000, bits });
+    const small = filter.memoryBytes;
+    assert.equal(filter.fit(), 0);
+    // Copies, and as many keys as fill it after a fold.
+    const keys = [...Array.from({ length: 7000 }, (_, i) => i), ...new Array(4).fill(-1)];
+    assert.ok(filter.insertBatch(keys).every((outcome) => outcome === Outcome.stored));
+    const large = filter.memoryBytes;
+    assert.equal(filter.fit(), 0);
+    assert.ok(filter.eraseBatch(keys.slice(900, 7000)).every((found) => found === 1));
+    const left = [...keys.slice(0, 900), -1];
+    const times = filter.fit();
+    assert.equal(filter.memoryBytes, small);
+    assert.ok(times >= 2 && large === small * 2 ** times, `${bits} bits: ${times}`);
+    assert.ok(filter.mayContainBatch(left).every((found) => found === 1));
+    assert.equal(filter.size, 904);
+    assert.ok(filter.count(-1) >= 4);
+    const others = Array.from({ length: 10_000 }, (_, i) => i + 100_000);
+    const passed = filter.mayContainBatch(others).filter((found) => found === 1).length;
+    assert.ok(passed <= 10_000 * filter.expectedFpr * 1.3 + 20, `${bits} bits: ${passed}`);
+    // The file is read; it grows again, and all can be erased.
+    const again = Filter.load(filter.save());
+    assert.ok(again.insertBatch(keys.slice(900, 7000)).every((outcome) => outcome === Outcome.stored));
+    assert.equal(again.memoryBytes, large);
+    assert.ok(again.eraseBatch(keys).every((found) => found === 1));
+    assert.equal(again.size, 0);
+  }
 });
 
 test("an expiring filter forgets and renews", () => {

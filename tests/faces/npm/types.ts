@@ -16,6 +16,8 @@ export async function use(file: ArrayBuffer): Promise<Uint8Array> {
   const many: Uint8Array = filter.insertUniqueBatch(new BigUint64Array(copies));
   filter.insertBatch(new Float64Array(many));
   filter.mayContainBatch(keys);
+  const halvings: number = filter.fit();
+  filter.insert(halvings);
   const loaded: Filter = Filter.load(file);
   const seen: ExpiringFilter = ExpiringFilter.load(loaded.save());
   seen.insert("order", 3);
