@@ -1,5 +1,5 @@
-// NESTLINE_EACH: of many cases that are alike each of so many, where all take long and a few of them
-// reach the same memory, as under sanitizers.
+// NESTLINE_EACH: of many cases that are alike each of so many, where all take long and a few of
+// them reach the same memory, as under sanitizers.
 #ifndef NESTLINE_TESTS_SUPPORT_EACH_CASE_H_
 #define NESTLINE_TESTS_SUPPORT_EACH_CASE_H_
 
