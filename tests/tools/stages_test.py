@@ -8,6 +8,7 @@ all stages it has only those of which something may be left out.
 
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -18,7 +19,8 @@ SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "te
 PLAYER = """#!/bin/sh
 echo "${0##*/} $*" >>"$PLAY/calls"
 case "${0##*/} $*" in
-  *--show-only*) printf '  Test  #1: %s\\n' PlantedFaults.One Damage.AnyByte Sizes/GrowthTest.One redis_hashes_threads_test install_test ;;
+  *--show-only*) printf '  Test  #1: %s\\n' PlantedFaults.One Damage.AnyByte Sizes/GrowthTest.One redis_hashes_threads_test \\
+    amalgamation_test install_test ;;
   python3\\ -c*) echo "$PLAY/bin" ;;
   cmake*) [ -d build/march ] || cp -r "$PLAY/built/." build ;;
 esac
@@ -87,7 +89,7 @@ class StagesTest(unittest.TestCase):
         for name, ran in (("sve", "test-cross \n" in calls), ("cross", "test-cross" in calls),
                           ("tsan", "--preset tsan" in calls), ("fuzz", "--preset fuzz" in calls),
                           ("planted", "PlantedFaults.One" in calls), ("damage", "Damage.AnyByte" in calls),
-                          ("filters", "Sizes.GrowthTest.One" in calls), ("redis", "redis_hashes_threads_test" in calls),
+                          ("filters", "Sizes.GrowthTest.One" in calls), ("two files", re.search(r"[(|]amalgamation_test", calls)), ("redis", "redis_hashes_threads_test" in calls),
                           ("march", "cmake --preset dev -B build/march" in calls)):
             if not ran and (name != "march" or here):
                 out.add(name)
@@ -120,7 +122,7 @@ class StagesTest(unittest.TestCase):
         passed = self.pass_all()
         self.assertEqual(passed, self.git("rev-parse", "HEAD"))
         sanitized = {"cross", "tsan", "fuzz"}
-        every = sanitized | {"sve", "planted", "damage", "filters", "redis"}
+        every = sanitized | {"sve", "planted", "damage", "filters", "two files", "redis"}
         if os.uname().machine == "x86_64":
             every.add("march")
         self.assertEqual(self.left_out("--all"), every)
@@ -128,7 +130,8 @@ class StagesTest(unittest.TestCase):
         for name, runs in (("lib/faces/command/main.cc", set()), ("lib/store/store.cc", {"planted", "damage"} | sanitized),
                            ("lib/faces/redis/value.cc", {"redis"} | sanitized),
                            ("lib/engine/kernels.cc", every - {"planted"}), ("lib/engine/new.cc", every - {"planted"}),
-                           ("tests/filters/test.cc", {"filters", "damage"} | sanitized), ("tests/packaging/consumers_test.py", {"cross"}),
+                           ("tests/filters/test.cc", {"filters", "two files", "damage"} | sanitized),
+                           ("tests/packaging/consumers_test.py", {"two files", "cross"}),
                            ("scripts/test-cross", {"cross", "sve"})):
             self.write(name, PLAYER + "\n")
             if name.startswith("lib/faces"):
