@@ -162,7 +162,7 @@ class NESTLINE_EXPORT ClusterFilter {
   /// parts, the same seed, and to turn over or not alike, else std::invalid_argument. Between
   /// clusters: download() and upload().
   void merge(ClusterFilter& source);
-  /// Makes each part as small as its keys allow (CF.COMPACT), one after another on each server,
+  /// Makes each part as small as CF.COMPACT can (docs/REDIS.md), one after another on each server,
   /// which does nothing else meanwhile: O(memory of the part). Every key stays; parts that may grow
   /// do so again. After an error some parts are smaller; it is safe to repeat.
   void fit();

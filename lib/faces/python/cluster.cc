@@ -120,7 +120,7 @@ Safe to repeat after a ClusterError.)");
          "Adds another ClusterFilter of equal seed and parts, on the servers.", py::arg("source"));
   bind_ior(type);
   method(type, "fit", &unlocked<&ClusterFilter::fit, true, PyCluster>,
-         "Makes each part as small as its keys allow, on the servers (CF.COMPACT).");
+         "Makes each part as small as CF.COMPACT can, on the servers.");
   type.def("stats", &cluster_stats, "Figures of the filter and of each part, as a dict.");
   type.def(
       "part_of",

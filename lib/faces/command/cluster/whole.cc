@@ -41,8 +41,9 @@ constexpr const char* kMergeFooter =
     "Exit status: 0 done, 2 error. After an error, some parts may have been merged.";
 
 constexpr const char* kFitFooter =
-    "Makes each part as small as its keys allow, after many were removed: one part at a time on\n"
-    "each server, which answers nobody else meanwhile. Parts that may grow do so again.\n"
+    "Makes each part smaller after many keys were removed (CF.COMPACT): one part at a time on "
+    "each\n"
+    "server, which answers nobody else meanwhile. Parts that may grow do so again.\n"
     "Exit status: 0 done, 2 error. After an error, some parts are smaller; repeat it.";
 
 constexpr const char* kDropFooter =
@@ -197,7 +198,7 @@ Command merge_filter_command() {
 
 Command fit_filter_command() {
   const auto fit = std::make_shared<ClusterFit>();
-  return in_cluster(fit, {"fit", "Make its parts as small as their keys allow", kFitFooter},
+  return in_cluster(fit, {"fit", "Give memory back after many keys were removed", kFitFooter},
                     {filter_name(*fit), wait_option(*fit)});
 }
 
