@@ -41,8 +41,7 @@ constexpr const char* kMergeFooter =
     "Exit status: 0 done, 2 error. After an error, some parts may have been merged.";
 
 constexpr const char* kFitFooter =
-    "Makes each part smaller after many keys were removed (CF.COMPACT): one part at a time on "
-    "each\n"
+    "Makes each part smaller after many keys were removed (CF.COMPACT), one at a time on each\n"
     "server, which answers nobody else meanwhile. Parts that may grow do so again.\n"
     "Exit status: 0 done, 2 error. After an error, some parts are smaller; repeat it.";
 
