@@ -81,9 +81,7 @@ HWY_INLINE bool erase_key(const BlocksView& view, const Locks& locks, std::uint6
     const Block& home = hold.at(place.block);
     std::uint64_t copies = match_among<L>(home, place.fingerprint, place.bucket);
     if (has_lanes_in<L, Locks>(view)) {
-      copies &= GuestLanes<L>(true, home).of_native(place.fingerprint);
-      // In a mixed block it depends on the alternate which one is cleared.
-      if (HWY_UNLIKELY(home.overflow_mark() == kMixed)) copies = 0;
+      copies &= GuestLanes<L>(true, home).of_own_native(place.fingerprint);
     }
     if (HWY_LIKELY(copies != 0)) {
       L::set(hold.change(place.block), first_slot(copies), 0);

@@ -199,7 +199,7 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
 template <class L>
 bool raise_guest_level(Block& block, std::uint32_t level) noexcept {
   const std::uint32_t old = block.guest_level();
-  std::uint64_t between = of_ranks<L>(block, old * kLevelClasses, level * kLevelClasses);
+  std::uint64_t between = of_ranks<L>(block, top_of_level(old), top_of_level(level));
   block.set_guest_level(level);
   for (; between != 0; between &= between - 1) {
     const std::uint32_t slot = first_slot(between);
@@ -216,13 +216,21 @@ bool raise_guest_level(Block& block, std::uint32_t level) noexcept {
   }
   return true;
 }
+// Makes a block take a guest; if it may stray, also where natives are in the way.
+template <class L>
+bool admit_guest(Block& block, std::uint32_t fingerprint, bool strays) {
+  if (raise_guest_level<L>(block, guest_level_for(fingerprint))) return true;
+  if (strays) block.set_guest_level(block.guest_level() | kStray);
+  return strays;
+}
 // The same for what is about to come to a held block.
 template <class L, class BlockLock>
-bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Residence as) {
+bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Residence as,
+           bool strays) {
   if constexpr (L::kHasGuestLanes) {
     const GuestLanes<L> lanes(as != Residence::anywhere, hold.at(block));
     if (lanes.are_too_low(fingerprint, as)) {
-      return raise_guest_level<L>(hold.change(block), guest_level_for(fingerprint));
+      return admit_guest<L>(hold.change(block), fingerprint, strays);
     }
   }
   return true;
@@ -233,11 +241,12 @@ void lower_guest_level(BlockLock& hold, std::uint64_t number) {
   BlockCopy copy;
   const Block& block = readable_block(hold.at(number), copy);
   const GuestLanes<L> lanes(true, block);
-  if (lanes.highest() == 0) return;
+  if (lanes.placed() == 0) return;
   std::uint64_t guests = guests_of<L>(block, lanes);
-  std::uint32_t level = 0;
+  std::uint32_t level = unknown_of<L>(block, lanes) != 0 ? kStray : 0;
   for (; guests != 0; guests &= guests - 1) {
-    level = std::max(level, guest_level_for(L::get(block, first_slot(guests))));
+    level = std::max(level % kLevels, guest_level_for(L::get(block, first_slot(guests)))) |
+            (level & kStray);
   }
   if (level < block.guest_level()) hold.change(number).set_guest_level(level);
 }

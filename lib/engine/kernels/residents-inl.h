@@ -48,6 +48,11 @@ std::uint64_t in_guest_lanes(const Block& block);
 
 // The known guests of a block.
 template <class L>
+HWY_INLINE std::uint64_t unknown_of(const Block& block, const GuestLanes<L>& lanes) {
+  if (!L::kHasGuestLanes || !lanes.is_stray()) return 0;
+  return of_ranks<L>(block, lanes.highest(), 255) & in_guest_lanes<L>(block);
+}
+template <class L>
 HWY_INLINE std::uint64_t guests_of(const Block& block, const GuestLanes<L>& lanes) {
   if (!L::kHasGuestLanes || lanes.highest() == 0) return 0;
   return of_ranks<L>(block, 0, lanes.highest()) & in_guest_lanes<L>(block);
@@ -419,8 +424,8 @@ class MoveMasks {
 
   HWY_INLINE MoveMasks(const Block& block, const GuestLanes<L>& lanes, const T* bucket_offsets)
       : block_(block), lanes_(block), bucket_offsets_(bucket_offsets) {
-    if (!L::kHasGuestLanes || lanes.highest() == 0) return;
-    low_ = of_ranks<L>(block, 0, lanes.highest());
+    if (!L::kHasGuestLanes || lanes.placed() == 0) return;
+    low_ = of_ranks<L>(block, 0, lanes.placed());
     guests_ = low_ & in_guest_lanes<L>(block);
   }
 

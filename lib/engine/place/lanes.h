@@ -31,10 +31,23 @@
 
 namespace nestline { inline namespace v0_3 {
 
-inline constexpr std::uint32_t kLevelClasses = 8;
-inline constexpr std::uint32_t kMaxGuestLevel = 12;
-inline constexpr std::uint32_t kGuestClasses = kMaxGuestLevel * kLevelClasses;
-inline constexpr std::uint32_t kMixed = kEvictionRanks;  // a mark
+inline constexpr std::uint32_t kLevels = 8;
+inline constexpr std::uint32_t kMaxGuestLevel = 15;
+inline constexpr std::uint32_t kGuestClasses = 255;
+inline constexpr std::uint32_t kFirstClasses = 96;
+inline constexpr std::uint32_t kStray = kLevels;  // a bit of the level
+// The highest class of each level.
+inline constexpr std::array<std::uint8_t, kLevels> kLevelTop = {0, 16, 32, 48, 64, 96, 144, 255};
+constexpr std::uint32_t top_of_level(std::uint32_t level) { return kLevelTop[level % kLevels]; }
+inline constexpr auto kLevelOf = [] {
+  std::array<std::uint8_t, 256> level{};
+  for (std::uint32_t of = 1; of < 256; ++of) {
+    std::uint8_t l = 0;
+    while (kLevelTop[l] < of) ++l;
+    level[of] = l;
+  }
+  return level;
+}();
 
 // As what a fingerprint comes to a block, or that any slot of its bucket will do.
 enum class Residence : std::uint8_t { anywhere, native, guest };
@@ -42,8 +55,7 @@ enum class Residence : std::uint8_t { anywhere, native, guest };
 constexpr std::uint32_t class_of(std::uint32_t fingerprint) { return fingerprint & 0xff; }
 // The guest level that a block needs for a guest; 0 for classes of which none is known.
 constexpr std::uint32_t guest_level_for(std::uint32_t fingerprint) {
-  const std::uint32_t of = class_of(fingerprint);
-  return of > kGuestClasses ? 0 : (of + kLevelClasses - 1) / kLevelClasses;
+  return kLevelOf[class_of(fingerprint)];
 }
 
 // The first slot of the guest lane of a class; behind the last slot if it has none.
@@ -68,14 +80,22 @@ class GuestLanes {
     if (!L::kHasGuestLanes || !has_guest_lanes) return;
     has_ = true;
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
-    apply_ = (header & kHeaderOverflowMark) != kMixed;
-    highest_ = apply_ ? Block::guest_level_of(header) * kLevelClasses : 0;
+    const std::uint32_t level = Block::guest_level_of(header);
+    highest_ = top_of_level(level);
+    is_stray_ = (level & kStray) != 0;
+    placed_ = is_stray_ ? 255 : highest_;
   }
 
   // Whether the filter has guest lanes.
   [[nodiscard]] NESTLINE_HERE bool has() const { return L::kHasGuestLanes && has_; }
-  // Whether G1 and G2 hold in the block.
-  [[nodiscard]] NESTLINE_HERE bool apply() const { return apply_; }
+  // Whether there may be guests above the level.
+  [[nodiscard]] NESTLINE_HERE bool is_stray() const { return is_stray_; }
+  // Up to which class natives stay out of their guest lanes.
+  [[nodiscard]] NESTLINE_HERE std::uint32_t placed() const { return placed_; }
+  // Where copies of a native may be.
+  [[nodiscard]] NESTLINE_HERE std::uint64_t of_own_native(std::uint32_t fingerprint) const {
+    return class_of(fingerprint) <= highest_ ? outside(fingerprint) : kEverywhere;
+  }
   // The highest class of which the block may have a guest that is known.
   [[nodiscard]] NESTLINE_HERE std::uint32_t highest() const { return highest_; }
   // Where natives do not hinder any guest.
@@ -89,7 +109,7 @@ class GuestLanes {
   }
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_native(std::uint32_t fingerprint) const {
     if (!L::kHasGuestLanes) return kEverywhere;
-    return class_of(fingerprint) <= highest_ ? outside(fingerprint) : kEverywhere;
+    return class_of(fingerprint) <= placed_ ? outside(fingerprint) : kEverywhere;
   }
   // Of these slots those that a native should take: where it hinders no guest, or if there are none
   // those that it may have.
@@ -97,11 +117,11 @@ class GuestLanes {
                                                            std::uint64_t slots) const {
     if (!has()) return slots;
     const std::uint64_t best = slots & outside(fingerprint);
-    return best != 0 || class_of(fingerprint) <= highest_ ? best : slots;
+    return best != 0 || class_of(fingerprint) <= placed_ ? best : slots;
   }
   // Once the level covers the class.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_guest(std::uint32_t fingerprint) const {
-    return apply_ ? inside(fingerprint) : kEverywhere;
+    return inside(fingerprint);
   }
   // Where guests of its class are now: nowhere above the level. Natives may be in their lane then.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_guests_now(std::uint32_t fingerprint) const {
@@ -114,7 +134,7 @@ class GuestLanes {
   // Whether the level has to rise before this comes.
   [[nodiscard]] NESTLINE_HERE bool are_too_low(std::uint32_t fingerprint, Residence as) const {
     const std::uint32_t of = class_of(fingerprint);
-    return as == Residence::guest && apply_ && of > highest_ && of <= kGuestClasses;
+    return as == Residence::guest && of > placed_;
   }
   // Whether the resident of a slot is known to be a guest.
   [[nodiscard]] NESTLINE_HERE bool is_guest(std::uint32_t fingerprint, std::uint32_t slot) const {
@@ -126,13 +146,16 @@ class GuestLanes {
   // Where the resident of a slot may move inside the block.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_resident(std::uint32_t fingerprint,
                                                         std::uint32_t slot) const {
-    return is_guest(fingerprint, slot) ? 0 : of_native(fingerprint);
+    return L::kHasGuestLanes && class_of(fingerprint) <= placed_ && is_in_lane(fingerprint, slot)
+               ? 0
+               : of_native(fingerprint);
   }
 
  private:
   bool has_ = false;
-  bool apply_ = false;
+  bool is_stray_ = false;
   std::uint32_t highest_ = 0;
+  std::uint32_t placed_ = 0;
 };
 
 }}  // namespace nestline

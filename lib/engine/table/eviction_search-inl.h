@@ -68,12 +68,13 @@ class EvictionSearch {
   HWY_NOINLINE bool search(const Place& newcomer, bool may_leave = true) {
     may_leave_ = may_leave;
     if (L::kHasGuestLanes && filter_has_lanes_) {
-      end_of_ranks_ = kGuestClasses;
+      strays_ = false;
+      end_of_ranks_ = kFirstClasses;
       if (search_near_and_far(newcomer)) return true;
       end_of_ranks_ = kEvictionRanks;
       if (search_near_and_far(newcomer)) return true;
       if (is_hopeless()) return false;
-      has_lanes_ = false;
+      strays_ = true;
     }
     return search_near_and_far(newcomer);
   }
@@ -170,12 +171,9 @@ class EvictionSearch {
     from.order.has_guest_lanes = has_lanes_;
     rank<L>(from.block, from.order);
     if (L::kHasGuestLanes && has_lanes_) {
-      const std::uint64_t low = of_ranks<L>(from.block, 0, kGuestClasses);
-      if (from.block.overflow_mark() == kMixed) {
-        // They may be natives or guests: wherever they went, that block would be mixed too.
-        from.out_of_reach = low;
-      } else if (end_of_ranks_ != kEvictionRanks) {
-        from.out_of_reach = L::kAllSlots & ~low;
+      from.out_of_reach = unknown_of<L>(from.block, GuestLanes<L>(true, from.block));
+      if (end_of_ranks_ != kEvictionRanks) {
+        from.out_of_reach |= L::kAllSlots & ~of_ranks<L>(from.block, 0, kFirstClasses);
       }
     }
     if (std::popcount(from.order.covered) <= (has_lanes_ ? kManyCoveredWithLanes : kManyCovered)) {
@@ -389,7 +387,7 @@ class EvictionSearch {
     EvictionPath path;
     if (L::kHasGuestLanes && lanes.are_too_low(target.fingerprint, as)) {
       Block raised = block;
-      if (!raise_guest_level<L>(raised, guest_level_for(target.fingerprint))) return false;
+      if (!admit_guest<L>(raised, target.fingerprint, strays_)) return false;
       path = find_path_to_free<L>(raised, target, as);
     } else {
       path = find_path_to_free<L>(block, target, as);
@@ -402,14 +400,16 @@ class EvictionSearch {
     const GuestLanes<L> lanes(has_lanes_, block);
     if (!L::kHasGuestLanes || !lanes.are_too_low(node.arrival.fingerprint, node.as)) return block;
     copy = block;
-    copy.set_guest_level(guest_level_for(node.arrival.fingerprint));
+    copy.set_guest_level(has_free_lanes(block, lanes, node.arrival.fingerprint)
+                             ? guest_level_for(node.arrival.fingerprint)
+                             : copy.guest_level() | kStray);
     return copy;
   }
   // Whether the guest level may be raised without a move.
   static bool has_free_lanes(const Block& block, const GuestLanes<L>& lanes,
                              std::uint32_t fingerprint) {
     std::uint64_t between =
-        of_ranks<L>(block, lanes.highest(), guest_level_for(fingerprint) * kLevelClasses);
+        of_ranks<L>(block, lanes.highest(), top_of_level(guest_level_for(fingerprint)));
     for (; between != 0; between &= between - 1) {
       const std::uint32_t slot = first_slot(between);
       if (GuestLanes<L>::is_in_lane(L::get(block, slot), slot)) return false;
@@ -444,7 +444,7 @@ class EvictionSearch {
       Block copy;
       const Block& block = seen(blocks_[target.block], copy);
       const GuestLanes<L> lanes(true, block);
-      if (lanes.are_too_low(target.fingerprint, as) &&
+      if (!strays_ && lanes.are_too_low(target.fingerprint, as) &&
           !has_free_lanes(block, lanes, target.fingerprint)) {
         return;
       }
@@ -476,6 +476,7 @@ class EvictionSearch {
  protected:
   const bool filter_has_lanes_;
   bool has_lanes_;       // and the search minds them
+  bool strays_ = false;  // guests may come above a level
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
   std::uint32_t end_ = 0;   // the node that ends the chain

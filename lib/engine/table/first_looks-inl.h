@@ -63,7 +63,7 @@ class FirstLooks {
     const Block& block = view_.blocks[home.block];
     if (has_lanes()) {  // the one that erase would take
       const std::uint64_t own = own_copies(home, Residence::native);
-      if (own == 0 || is_mixed(block)) return false;
+      if (own == 0) return false;
       slot = first_slot(own);
     } else if (L::get(block, slot) != home.fingerprint) {
       return false;
@@ -101,9 +101,6 @@ class FirstLooks {
   [[nodiscard]] HWY_INLINE Residence as(Residence residence) const {
     return has_lanes() ? residence : Residence::anywhere;
   }
-  [[nodiscard]] HWY_INLINE bool is_mixed(const Block& block) const {
-    return has_lanes() && block.overflow_mark() == kMixed;
-  }
   // Of an expiring filter those that live.
   [[nodiscard]] HWY_INLINE std::uint64_t copies(const Block& block, const Place& place) const {
     return match_live<L>(view_, block, place.fingerprint, place.bucket);
@@ -117,8 +114,9 @@ class FirstLooks {
     std::uint64_t found = copies(place);
     if constexpr (L::kHasGuestLanes) {
       const GuestLanes<L> lanes(as != Residence::anywhere, view_.blocks[place.block]);
-      found &= as == Residence::guest ? lanes.of_guests_now(place.fingerprint)
-                                      : lanes.of(place.fingerprint, as);
+      found &= as == Residence::guest    ? lanes.of_guests_now(place.fingerprint)
+               : as == Residence::native ? lanes.of_own_native(place.fingerprint)
+                                         : ~std::uint64_t{0};
     }
     if constexpr (L::kHasValues) {
       for (std::uint64_t rest = found; rest != 0; rest &= rest - 1) {

@@ -44,7 +44,7 @@ constexpr int homecoming_room(std::uint32_t mark) {
 }
 
 // Whether a block has a mark that may fall.
-inline bool may_lower(std::uint32_t mark) { return mark - 1 < kMixed - 1; }
+inline bool may_lower(std::uint32_t mark) { return mark != 0; }
 
 template <class L>
 class Homecoming {
@@ -86,7 +86,7 @@ class Homecoming {
       }
       if (guests != 0) {
         if (NESTLINE_LOWER_MARKS_EARLY) --mark_;
-        const bool are_known = rank < kGuestClasses && lanes.apply();
+        const bool are_known = rank + 1 <= lanes.highest();
         const bool goes_on = are_known && come_home(partner, rank, first_slot(guests));
         hold_.keep(block_);  // the next class may have another partner
         return goes_on;

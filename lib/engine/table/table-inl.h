@@ -190,10 +190,9 @@ class Table : public FirstLooks<L, AnyLocks> {
       const std::uint64_t here = own_copies(home, as(Residence::native), value);
       std::uint64_t there = 0;
       Place away = home;
-      if ((here == 0 || is_mixed(block)) && may_be_away(block, home, away)) {
+      if (here == 0 && may_be_away(block, home, away)) {
         if (!hold.add(away.block)) continue;
         there = own_copies(away, as(Residence::guest), value);
-        if (here != 0 && !are_surely_own(away)) there = 0;
       }
       if ((here | there) == 0) return false;
       const std::uint64_t number = there != 0 ? away.block : home.block;
@@ -424,8 +423,8 @@ class Table : public FirstLooks<L, AnyLocks> {
     const bool exact = kWhich == Which::own && has_lanes();
     const Block& block = read.at(home.block);
     std::uint64_t here = copies(block, home);
-    if (exact) here &= GuestLanes<L>(true, block).of_native(home.fingerprint);
-    if (here != 0 && !(exact && is_mixed(block))) return home;
+    if (exact) here &= GuestLanes<L>(true, block).of_own_native(home.fingerprint);
+    if (here != 0) return home;
     Place away;
     if (!may_be_away(block, home, away)) return here == 0 ? std::nullopt : std::optional(home);
     const bool exposed = is_exposed_by_us(absence, away);  // before it is looked at
@@ -469,7 +468,6 @@ class Table : public FirstLooks<L, AnyLocks> {
   using First::as;
   using First::copies;
   using First::has_lanes;
-  using First::is_mixed;
   using First::locks_;
   using First::own_copies;
   using First::view_;

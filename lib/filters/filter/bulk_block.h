@@ -130,7 +130,7 @@ class BulkBlock {
   [[nodiscard]] bool has_lanes() const { return has_guest_lanes(geometry_); }
   // Guests do not leave: they would have to go home.
   [[nodiscard]] bool may_leave(Resident resident, std::size_t slot) const {
-    return !has_lanes() || class_of(resident) > level_ * kLevelClasses ||
+    return !has_lanes() || class_of(resident) > top_of_level(level_) ||
            !kernels_.is_in_guest_lane(resident, slot);
   }
   // Raises the block's guest level for the arrivals, as far as that is possible, and puts those
@@ -155,7 +155,7 @@ class BulkBlock {
   void keep_out_of_lanes() {
     for (std::size_t i = 0; i < placement_.count; ++i) {
       const Resident key = placement_.newcomer[i];
-      if (class_of(key) > level_ * kLevelClasses) continue;
+      if (class_of(key) > top_of_level(level_)) continue;
       for (std::uint64_t bits = placement_.bucket[i]; bits != 0; bits &= bits - 1) {
         const std::uint32_t slot = first_slot(bits);
         if (kernels_.is_in_guest_lane(key, slot)) placement_.bucket[i] ^= std::uint64_t{1} << slot;

@@ -55,10 +55,6 @@ Place home_of_resident(const Block& from, Blocks& into, Place place, std::uint32
   if (!has_guest_lanes(geometry)) return place;
   const GuestLanes<Laned<L>> lanes(true, from);
   if (lanes.is_guest(place.fingerprint, slot)) return moved(geometry, place);
-  if (!lanes.apply() && eviction_rank(place.fingerprint) < kGuestClasses &&
-      !into.engine->block.find_path_to_free(into.blocks()[place.block], place, Residence::native)) {
-    into.blocks()[moved(geometry, place).block].set_overflow_mark(kMixed);
-  }
   return place;
 }
 
