@@ -216,37 +216,48 @@ bool raise_guest_level(Block& block, std::uint32_t level) noexcept {
   }
   return true;
 }
-// Makes a block take a guest; if it may stray, also where natives are in the way.
+// Makes a block take a guest; if it may be opened, also where natives are in the way.
 template <class L>
-bool admit_guest(Block& block, std::uint32_t fingerprint, bool strays) {
+bool admit_guest(Block& block, std::uint32_t fingerprint, bool opens) {
   if (raise_guest_level<L>(block, guest_level_for(fingerprint))) return true;
-  if (strays) block.set_guest_level(block.guest_level() | kStray);
-  return strays;
+  if (!opens || class_of(fingerprint) <= kFirstClasses) return false;
+  if (top_of_level(block.guest_level()) < kFirstClasses &&
+      !raise_guest_level<L>(block, kLevelOf[kFirstClasses])) {
+    return false;
+  }
+  block.set_guest_level(kOpen);
+  return true;
 }
 // The same for what is about to come to a held block.
 template <class L, class BlockLock>
 bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Residence as,
-           bool strays) {
+           bool opens) {
   if constexpr (L::kHasGuestLanes) {
     const GuestLanes<L> lanes(as != Residence::anywhere, hold.at(block));
     if (lanes.are_too_low(fingerprint, as)) {
-      return admit_guest<L>(hold.change(block), fingerprint, strays);
+      return admit_guest<L>(hold.change(block), fingerprint, opens);
     }
   }
   return true;
 }
-// Lowers a held block's guest level to what its guests need.
+// Lowers a held block's guest level to what its guests need; one that is open is closed if each
+// resident of a higher class is surely a native, since its other block's mark does not cover it.
 template <class L, class BlockLock>
-void lower_guest_level(BlockLock& hold, std::uint64_t number) {
+void lower_guest_level(BlockLock& hold, std::uint64_t number, const Block* blocks,
+                       const Geometry& geometry) {
   BlockCopy copy;
   const Block& block = readable_block(hold.at(number), copy);
   const GuestLanes<L> lanes(true, block);
-  if (lanes.placed() == 0) return;
+  if (lanes.highest() == 0) return;
+  for (std::uint64_t rest = unknown_of<L>(block, lanes); rest != 0; rest &= rest - 1) {
+    const std::uint32_t fingerprint = L::get(block, first_slot(rest));
+    const std::uint64_t partner = alternate_of(geometry, {number, 0, fingerprint, 0});
+    if (blocks[partner].overflow_mark() > eviction_rank(fingerprint)) return;
+  }
   std::uint64_t guests = guests_of<L>(block, lanes);
-  std::uint32_t level = unknown_of<L>(block, lanes) != 0 ? kStray : 0;
+  std::uint32_t level = 0;
   for (; guests != 0; guests &= guests - 1) {
-    level = std::max(level % kLevels, guest_level_for(L::get(block, first_slot(guests)))) |
-            (level & kStray);
+    level = std::max(level, guest_level_for(L::get(block, first_slot(guests))));
   }
   if (level < block.guest_level()) hold.change(number).set_guest_level(level);
 }

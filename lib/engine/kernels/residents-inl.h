@@ -49,8 +49,7 @@ std::uint64_t in_guest_lanes(const Block& block);
 // The known guests of a block.
 template <class L>
 HWY_INLINE std::uint64_t unknown_of(const Block& block, const GuestLanes<L>& lanes) {
-  if (!L::kHasGuestLanes || !lanes.is_stray()) return 0;
-  return of_ranks<L>(block, lanes.highest(), 255) & in_guest_lanes<L>(block);
+  return L::kHasGuestLanes && lanes.is_open() ? of_ranks<L>(block, lanes.highest(), 255) : 0;
 }
 template <class L>
 HWY_INLINE std::uint64_t guests_of(const Block& block, const GuestLanes<L>& lanes) {
@@ -424,8 +423,8 @@ class MoveMasks {
 
   HWY_INLINE MoveMasks(const Block& block, const GuestLanes<L>& lanes, const T* bucket_offsets)
       : block_(block), lanes_(block), bucket_offsets_(bucket_offsets) {
-    if (!L::kHasGuestLanes || lanes.placed() == 0) return;
-    low_ = of_ranks<L>(block, 0, lanes.placed());
+    if (!L::kHasGuestLanes || lanes.highest() == 0) return;
+    low_ = of_ranks<L>(block, 0, lanes.highest());
     guests_ = low_ & in_guest_lanes<L>(block);
   }
 

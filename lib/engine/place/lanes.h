@@ -31,14 +31,15 @@
 
 namespace nestline { inline namespace v0_3 {
 
-inline constexpr std::uint32_t kLevels = 8;
+inline constexpr std::uint32_t kLevels = 15;
 inline constexpr std::uint32_t kMaxGuestLevel = 15;
 inline constexpr std::uint32_t kGuestClasses = 255;
 inline constexpr std::uint32_t kFirstClasses = 96;
-inline constexpr std::uint32_t kStray = kLevels;  // a bit of the level
+inline constexpr std::uint32_t kOpen = kLevels;  // a level: of higher classes than kFirstClasses guests are unknown
 // The highest class of each level.
-inline constexpr std::array<std::uint8_t, kLevels> kLevelTop = {0, 16, 32, 48, 64, 96, 144, 255};
-constexpr std::uint32_t top_of_level(std::uint32_t level) { return kLevelTop[level % kLevels]; }
+inline constexpr std::array<std::uint8_t, kLevels + 1> kLevelTop = {
+    0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 128, 160, 208, 255, kFirstClasses};
+constexpr std::uint32_t top_of_level(std::uint32_t level) { return kLevelTop[level]; }
 inline constexpr auto kLevelOf = [] {
   std::array<std::uint8_t, 256> level{};
   for (std::uint32_t of = 1; of < 256; ++of) {
@@ -82,16 +83,12 @@ class GuestLanes {
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
     const std::uint32_t level = Block::guest_level_of(header);
     highest_ = top_of_level(level);
-    is_stray_ = (level & kStray) != 0;
-    placed_ = is_stray_ ? 255 : highest_;
+    is_open_ = level == kOpen;
   }
 
   // Whether the filter has guest lanes.
   [[nodiscard]] NESTLINE_HERE bool has() const { return L::kHasGuestLanes && has_; }
-  // Whether there may be guests above the level.
-  [[nodiscard]] NESTLINE_HERE bool is_stray() const { return is_stray_; }
-  // Up to which class natives stay out of their guest lanes.
-  [[nodiscard]] NESTLINE_HERE std::uint32_t placed() const { return placed_; }
+  [[nodiscard]] NESTLINE_HERE bool is_open() const { return is_open_; }
   // Where copies of a native may be.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_own_native(std::uint32_t fingerprint) const {
     return class_of(fingerprint) <= highest_ ? outside(fingerprint) : kEverywhere;
@@ -109,7 +106,7 @@ class GuestLanes {
   }
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_native(std::uint32_t fingerprint) const {
     if (!L::kHasGuestLanes) return kEverywhere;
-    return class_of(fingerprint) <= placed_ ? outside(fingerprint) : kEverywhere;
+    return class_of(fingerprint) <= highest_ ? outside(fingerprint) : kEverywhere;
   }
   // Of these slots those that a native should take: where it hinders no guest, or if there are none
   // those that it may have.
@@ -117,11 +114,11 @@ class GuestLanes {
                                                            std::uint64_t slots) const {
     if (!has()) return slots;
     const std::uint64_t best = slots & outside(fingerprint);
-    return best != 0 || class_of(fingerprint) <= placed_ ? best : slots;
+    return best != 0 || class_of(fingerprint) <= highest_ ? best : slots;
   }
   // Once the level covers the class.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_guest(std::uint32_t fingerprint) const {
-    return inside(fingerprint);
+    return is_open_ && class_of(fingerprint) > highest_ ? kEverywhere : inside(fingerprint);
   }
   // Where guests of its class are now: nowhere above the level. Natives may be in their lane then.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_guests_now(std::uint32_t fingerprint) const {
@@ -134,7 +131,7 @@ class GuestLanes {
   // Whether the level has to rise before this comes.
   [[nodiscard]] NESTLINE_HERE bool are_too_low(std::uint32_t fingerprint, Residence as) const {
     const std::uint32_t of = class_of(fingerprint);
-    return as == Residence::guest && of > placed_;
+    return as == Residence::guest && of > highest_ && !is_open_;
   }
   // Whether the resident of a slot is known to be a guest.
   [[nodiscard]] NESTLINE_HERE bool is_guest(std::uint32_t fingerprint, std::uint32_t slot) const {
@@ -146,16 +143,13 @@ class GuestLanes {
   // Where the resident of a slot may move inside the block.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_resident(std::uint32_t fingerprint,
                                                         std::uint32_t slot) const {
-    return L::kHasGuestLanes && class_of(fingerprint) <= placed_ && is_in_lane(fingerprint, slot)
-               ? 0
-               : of_native(fingerprint);
+    return is_guest(fingerprint, slot) ? 0 : of_native(fingerprint);
   }
 
  private:
   bool has_ = false;
-  bool is_stray_ = false;
+  bool is_open_ = false;
   std::uint32_t highest_ = 0;
-  std::uint32_t placed_ = 0;
 };
 
 }}  // namespace nestline

@@ -42,9 +42,9 @@ bool still_possible(const Block& block, const Place& place, Residence as, Evicti
 // an expiring filter, dead slots on it may have been emptied since.)
 template <class L, class Locks>
 bool store_by_path(const Locks& locks, typename Locks::BlockLock& hold, const Place& place,
-                   Residence as, typename L::Value value, EvictionPath path, bool strays = false) {
+                   Residence as, typename L::Value value, EvictionPath path, bool opens = false) {
   const Block& block = hold.at(place.block);
-  if (!admit<L>(hold, place.block, place.fingerprint, as, strays)) return false;
+  if (!admit<L>(hold, place.block, place.fingerprint, as, opens)) return false;
   if (!path ||
       ((!locks.blocks_are_stable() || L::kExpires) && !still_possible<L>(block, place, as, path))) {
     path = find_path_to_free<L>(block, place, as);
@@ -123,7 +123,7 @@ class EvictionPlan : public EvictionSearch<L> {
       return false;
     }
     L::set(hold.change(from), node.victim, 0);
-    if (L::kHasGuestLanes && node.as == Residence::native) lower_guest_level<L>(hold, from);
+    if (L::kHasGuestLanes && node.as == Residence::native) lower_guest_level<L>(hold, from, blocks_, this->geometry_);
     count_change(from);
     if (is_last(node)) stored_ = store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
     return true;
@@ -151,7 +151,7 @@ class EvictionPlan : public EvictionSearch<L> {
     const Place& arrival = node.arrival;
     const Block& target = blocks_[arrival.block];
     EvictionPath path = known_path(node);
-    if (!admit<L>(hold, arrival.block, arrival.fingerprint, node.as, this->strays_)) return false;
+    if (!admit<L>(hold, arrival.block, arrival.fingerprint, node.as, this->opens_)) return false;
     if (!locks_.blocks_are_stable() && !still_possible<L>(target, arrival, node.as, path)) {
       path = EvictionPath();
     }
@@ -181,10 +181,7 @@ class EvictionPlan : public EvictionSearch<L> {
     if (node.as == Residence::anywhere) return true;
     const std::uint32_t fingerprint = node.arrival.fingerprint;
     const GuestLanes<L> lanes(true, blocks_[from]);
-    if (lanes.is_stray() && class_of(fingerprint) > lanes.highest() &&
-        GuestLanes<L>::is_in_lane(fingerprint, node.victim)) {
-      return false;
-    }
+    if (lanes.is_open() && class_of(fingerprint) > lanes.highest()) return false;
     return lanes.is_guest(fingerprint, node.victim) == (node.as == Residence::native);
   }
 
@@ -198,7 +195,7 @@ class EvictionPlan : public EvictionSearch<L> {
   }
 
   bool store(typename Locks::BlockLock& hold, const Place& place, Residence as, EvictionPath path) {
-    return store_by_path<L>(locks_, hold, place, as, value_, path, this->strays_);
+    return store_by_path<L>(locks_, hold, place, as, value_, path, this->opens_);
   }
 
   void count_change(std::uint64_t block) {

@@ -68,13 +68,13 @@ class EvictionSearch {
   HWY_NOINLINE bool search(const Place& newcomer, bool may_leave = true) {
     may_leave_ = may_leave;
     if (L::kHasGuestLanes && filter_has_lanes_) {
-      strays_ = false;
+      opens_ = false;
       end_of_ranks_ = kFirstClasses;
       if (search_near_and_far(newcomer)) return true;
       end_of_ranks_ = kEvictionRanks;
       if (search_near_and_far(newcomer)) return true;
       if (is_hopeless()) return false;
-      strays_ = true;
+      opens_ = true;
     }
     return search_near_and_far(newcomer);
   }
@@ -387,7 +387,7 @@ class EvictionSearch {
     EvictionPath path;
     if (L::kHasGuestLanes && lanes.are_too_low(target.fingerprint, as)) {
       Block raised = block;
-      if (!admit_guest<L>(raised, target.fingerprint, strays_)) return false;
+      if (!admit_guest<L>(raised, target.fingerprint, opens_)) return false;
       path = find_path_to_free<L>(raised, target, as);
     } else {
       path = find_path_to_free<L>(block, target, as);
@@ -400,9 +400,7 @@ class EvictionSearch {
     const GuestLanes<L> lanes(has_lanes_, block);
     if (!L::kHasGuestLanes || !lanes.are_too_low(node.arrival.fingerprint, node.as)) return block;
     copy = block;
-    copy.set_guest_level(has_free_lanes(block, lanes, node.arrival.fingerprint)
-                             ? guest_level_for(node.arrival.fingerprint)
-                             : copy.guest_level() | kStray);
+    copy.set_guest_level(guest_level_for(node.arrival.fingerprint));
     return copy;
   }
   // Whether the guest level may be raised without a move.
@@ -444,7 +442,7 @@ class EvictionSearch {
       Block copy;
       const Block& block = seen(blocks_[target.block], copy);
       const GuestLanes<L> lanes(true, block);
-      if (!strays_ && lanes.are_too_low(target.fingerprint, as) &&
+      if (lanes.are_too_low(target.fingerprint, as) &&
           !has_free_lanes(block, lanes, target.fingerprint)) {
         return;
       }
@@ -476,7 +474,7 @@ class EvictionSearch {
  protected:
   const bool filter_has_lanes_;
   bool has_lanes_;       // and the search minds them
-  bool strays_ = false;  // guests may come above a level
+  bool opens_ = false;   // and blocks may be opened
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
   std::uint32_t end_ = 0;   // the node that ends the chain

@@ -124,7 +124,7 @@ class Homecoming {
     apply<L>(hold_.change(block_), path, fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(hold_.change(partner), slot, 0);
-    lower_guest_level<L>(hold_, partner);
+    lower_guest_level<L>(hold_, partner, view_.blocks, view_.geometry);
     return true;
   }
 

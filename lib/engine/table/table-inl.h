@@ -202,7 +202,7 @@ class Table : public FirstLooks<L, AnyLocks> {
           hold.change(number).raise_overflow_mark(eviction_rank(home.fingerprint));
         }
       }
-      if (has_lanes() && there != 0) lower_guest_level<L>(hold, away.block);
+      if (has_lanes() && there != 0) lower_guest_level<L>(hold, away.block, view_.blocks, view_.geometry);
       return true;
     }
   }
