@@ -11,9 +11,8 @@
 # IN (SELECT ...) is turned around likewise. One thread of a Zen 3, processor milliseconds, with hash(k) <> 1 and without,
 # nine rows in ten with a partner: eight million rows and two million keys JOIN 984 for 738, IN 1701 for 695; a million rows
 # and 250,000 keys, all even numbers up to a bound, JOIN 105 for 14 (without the condition it takes a perfect hash table), IN
-# 156 for 50; with the side as written 755, 718, 15 and 59. A filter for joins
-# is such a function. Where most rows pass it, `SET disabled_optimizers = 'build_side_probe_side'` keeps the side that is
-# written last (docs/DUCKDB.md).
+# 156 for 50; with the side as written 755, 718, 15 and 59. A filter for joins is such a function. Where most rows pass it,
+# `SET disabled_optimizers = 'build_side_probe_side'` keeps the side that is written last (docs/DUCKDB.md).
 #
 # Needs node and npm. Ends with 0 if it is as above, 1 if not.
 set -euo pipefail

@@ -89,7 +89,9 @@ class StagesTest(unittest.TestCase):
         for name, ran in (("sve", "test-cross \n" in calls), ("cross", "test-cross" in calls),
                           ("tsan", "--preset tsan" in calls), ("fuzz", "--preset fuzz" in calls),
                           ("planted", "PlantedFaults.One" in calls), ("damage", "Damage.AnyByte" in calls),
-                          ("filters", "Sizes.GrowthTest.One" in calls), ("two files", re.search(r"[(|]amalgamation_test", calls)), ("redis", "redis_hashes_threads_test" in calls),
+                          ("filters", "Sizes.GrowthTest.One" in calls),
+                          ("two files", re.search(r"[(|]amalgamation_test", calls)),
+                          ("redis", "redis_hashes_threads_test" in calls),
                           ("march", "cmake --preset dev -B build/march" in calls)):
             if not ran and (name != "march" or here):
                 out.add(name)

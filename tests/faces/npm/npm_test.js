@@ -195,7 +195,7 @@ test("a filter that has grown fits the keys that it has left", () => {
     const filter = new Filter({ capacity: 1000, maxCapacity: 16_000, bits });
     const small = filter.memoryBytes;
     assert.equal(filter.fit(), 0);
-    // Copies, and as many keys as fill it after a fold.
+    // Copies, and keys for three doublings.
     const keys = [...Array.from({ length: 7000 }, (_, i) => i), ...new Array(4).fill(-1)];
     assert.ok(filter.insertBatch(keys).every((outcome) => outcome === Outcome.stored));
     const large = filter.memoryBytes;
