@@ -18,6 +18,12 @@
 namespace nestline { inline namespace v0_3 { namespace cluster {
 namespace {
 
+std::vector<std::uint32_t> all_parts(const Session& session) {
+  std::vector<std::uint32_t> parts(session.descriptor().parts);
+  std::iota(parts.begin(), parts.end(), 0U);
+  return parts;
+}
+
 // The first of these parts of each node.
 std::vector<std::uint32_t> one_of_each_node(Session& target, std::span<const std::uint32_t> parts) {
   std::vector<std::uint32_t> some;
@@ -118,9 +124,7 @@ void merge(Session& target, Session& source) {
     throw std::invalid_argument("'" + source.name() + "' is on another cluster than '" +
                                 target.name() + "'; download() it and upload() it here");
   }
-  std::vector<std::uint32_t> parts(ours.parts);
-  std::iota(parts.begin(), parts.end(), 0U);
-  merge_parts(target, parts, [&](std::uint32_t part) { return source.key_of(part); });
+  merge_parts(target, all_parts(target), [&](std::uint32_t part) { return source.key_of(part); });
   source.client().may_change();  // what it reports now comes after changes of the target
   if (!source.is_current()) replaced(source);
 }
@@ -129,8 +133,7 @@ void merge(Session& target, Session& source) {
 void fit(Session& session) {
   session.client().forget();
   session.read_again();
-  std::vector<std::uint32_t> open(session.descriptor().parts);
-  std::iota(open.begin(), open.end(), 0U);
+  std::vector<std::uint32_t> open = all_parts(session);
   while (!open.empty()) {
     std::vector<Request> requests;
     for (const std::uint32_t part : one_of_each_node(session, open)) {
