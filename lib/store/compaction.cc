@@ -68,13 +68,14 @@ void Store::State::read_in_groups(const Segment& segment, std::uint64_t end,
   }
 }
 
-void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
+bool Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
   const Content& here = content();
   const bool keeps_tombstones =
       here.table.list().front()->header.number != segment->header.number &&
       !store_faults::drop_tombstones_early;
   Hurt hurt;
   std::uint64_t unsynced = 0;
+  bool may_go = true;
   read_in_groups(*segment, segment->end(), [&](std::span<const SegmentWalk> some) {
     if (unsynced >= kSyncAhead) {
       syncs_.sync_ahead();
@@ -96,7 +97,11 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
       }
       if (is_erase(record->kind) && !keeps_tombstones) continue;
       try {
-        if (copy_record(*segment, walk.offset(), *record)) unsynced += bytes_of(*record);
+        if (copy_record(*segment, walk.offset(), *record)) {
+          unsynced += bytes_of(*record);
+        } else if (record->kind == RecordKind::manifest_put) {
+          may_go = may_go && !names_dying_piece(record->key, record->value);
+        }
       } catch (const OutOfSlots&) {
         throw;
       } catch (const StoreError&) {
@@ -107,12 +112,12 @@ void Store::State::copy_live(const std::shared_ptr<Segment>& segment) {
     (void)note_appended();
   });
   hurt.report(*disk_, "the others that live in this file were copied, and it stays");
+  return may_go;
 }
 
 void Store::State::compact_segment(const std::shared_ptr<Segment>& segment) {
   try {
-    if (!drop_pieces(*segment)) return segment->damaged.store(true);
-    copy_live(segment);
+    if (!drop_pieces(*segment) || !copy_live(segment)) return segment->damaged.store(true);
   } catch (const OutOfSlots&) {
     throw;
   } catch (const StoreError&) {

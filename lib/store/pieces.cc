@@ -5,8 +5,10 @@
 // Which those are needs all manifests that live, so the whole log is read, when there is a dead
 // manifest of which a piece is there, and once for a call of compact(). A piece that is being put
 // or read is pinned: before, and while the answer is used (kept_). A segment whose dead manifests
-// name such a piece stays, so that the piece can go later. A record under a digest that no manifest
-// has named is no piece, whatever its value.
+// name such a piece stays, so that the piece can go later. So does one with a dead manifest of
+// which a piece was a file's that has gone meanwhile: the answer may still count that, and when
+// the segment is gone nothing names the piece. A record under a digest that no manifest has named
+// is no piece, whatever its value.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -33,15 +35,17 @@ std::uint64_t short_of(std::string_view digest) {
 
 }  // namespace
 
-void Store::State::keep_pieces() {
-  if (kept_ && kept_->of_files) return;
-  {
-    const std::lock_guard lock(pinning_);
-    kept_.emplace();
-    for (const auto& weak : pins_) {
-      if (const auto pins = weak.lock()) kept_->pinned.insert(pins->begin(), pins->end());
-    }
+Store::State::Keeping::Keeping(State& of) : state(of) {
+  const std::lock_guard lock(state.pinning_);
+  KeptPieces kept;
+  for (const auto& weak : state.pins_) {
+    if (const auto pins = weak.lock()) kept.pinned.insert(pins->begin(), pins->end());
   }
+  state.kept_ = std::move(kept);
+}
+
+void Store::State::keep_pieces() {
+  if (kept_->of_files) return;
   std::vector<std::uint64_t> pieces;
   visit(Space::manifests, [&](std::string_view name, std::string_view bytes) {
     const Manifest all(name, bytes);
@@ -54,6 +58,30 @@ void Store::State::keep_pieces() {
 Store::State::Keeping::~Keeping() {
   const std::lock_guard lock(state.pinning_);
   state.kept_.reset();
+}
+
+void Store::State::note_dying_manifest(std::uint64_t address) {
+  const std::lock_guard lock(pinning_);
+  if (!kept_) return;
+  const Segment* const segment = content().table.find(address);
+  const std::uint64_t at = content().table.format().offset(address);
+  const auto record = read_record(segment->from(at), segment->place(at));
+  if (!record) return;  // damaged: who reads it says so
+  try {
+    const Manifest all(record->key, record->value);
+    for (std::uint64_t i = 0; i < all.pieces(); ++i) kept_->dying.insert(short_of(all.digest(i)));
+  } catch (const StoreError&) {
+  }
+}
+
+bool Store::State::names_dying_piece(std::string_view name, std::string_view bytes) {
+  const std::lock_guard lock(pinning_);
+  if (kept_->dying.empty()) return false;
+  const Manifest all(name, bytes);
+  for (std::uint64_t i = 0; i < all.pieces(); ++i) {
+    if (kept_->dying.contains(short_of(all.digest(i)))) return true;
+  }
+  return false;
 }
 
 void Store::State::find_unused(const Segment& segment, const WithPiece& with) {

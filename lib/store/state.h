@@ -99,7 +99,8 @@ struct Store::State {
   void compact_segment(const std::shared_ptr<Segment>& segment);  // and drops it; with upkeep_ held
   // The same, and frees the room of emptied files when there is none left.
   void compact_and_free(const std::shared_ptr<Segment>& segment);
-  void copy_live(const std::shared_ptr<Segment>& segment);
+  // False: it has to stay, for the pieces that its dead manifests name.
+  bool copy_live(const std::shared_ptr<Segment>& segment);
   void require_room(const Segment& segment);  // std::system_error if there is too little
   // Copies a live record, or a tombstone of a missing key; whether it did. With writer_ held.
   bool copy_record(const Segment& segment, std::uint64_t offset, const Record& record);
@@ -110,9 +111,16 @@ struct Store::State {
   using WithPiece = std::function<void(std::string_view digest, std::uint64_t bytes)>;
   void find_unused(const Segment& segment, const WithPiece& with);
   void keep_pieces();
+  // Of a manifest that is about to die, and of a dead one: whether it names a piece of one that has
+  // died since Keeping began. With writer_ held.
+  void note_dying_manifest(std::uint64_t address);
+  bool names_dying_piece(std::string_view name, std::string_view bytes);
   struct Keeping {
-    State& state;
+    explicit Keeping(State& of);
+    Keeping(const Keeping&) = delete;
+    Keeping& operator=(const Keeping&) = delete;
     ~Keeping();
+    State& state;
   };
   // Replaces the index by one with sharp tags, if it is worn. With upkeep_ held.
   void renew_worn_index();
@@ -174,6 +182,7 @@ struct Store::State {
   struct KeptPieces {
     std::optional<std::vector<std::uint64_t>> of_files;  // sorted
     std::unordered_set<std::uint64_t> pinned;
+    std::unordered_set<std::uint64_t> dying;  // of manifests that have died since
   };
   std::mutex pinning_;  // of the next two; taken after writer_
   std::vector<std::weak_ptr<std::vector<std::uint64_t>>> pins_;
