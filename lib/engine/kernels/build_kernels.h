@@ -57,7 +57,8 @@ struct alignas(64) BulkPlacement {
   std::uint8_t unplaced[kMaxBulkPlaced];
 };
 
-// Makes the mark and the guest level of `to` those of `from` at least (F1 in folding.h).
+// Makes the mark and the guest level of `to` those of `from` at least (F1 in folding.h). The levels
+// of open blocks are the highest.
 inline void raise_header(const Block& from, Block& to) {
   to.set_overflow_mark(std::max(to.overflow_mark(), from.overflow_mark()));
   to.set_guest_level(std::max(to.guest_level(), from.guest_level()));
@@ -114,6 +115,11 @@ struct BuildKernels {
   // Raises the guest level of a block; false if natives cannot leave their guest lanes. Then it is
   // as before, but natives may have other slots.
   bool (*raise_guest_level)(Block& block, std::uint32_t level) noexcept = nullptr;
+  // Opens a block for the class of a fingerprint, or else for all.
+  void (*open)(Block& block, std::uint32_t fingerprint) noexcept = nullptr;
+  // Makes a block of hash version 3 one of version 4. `has_unknown`: whether a resident above class
+  // kOftenAway may be a guest.
+  void (*take_over_version_3)(Block& block, bool has_unknown) noexcept = nullptr;
   // Of a filter: fills an empty block with the residents of `count` blocks, by F1 and F2 of
   // folding.h. `free`: the slots that are free afterwards.
   void (*fold_block)(const Block* from, std::size_t count, bool has_guest_lanes, Block& to,

@@ -77,7 +77,7 @@ void fold_block(const Block* from, std::size_t count, bool has_guest_lanes, Bloc
     std::uint64_t slots = residents & ~rest.stay[i];
     if (slots == 0) continue;
     mixtures |= slots;
-    const std::uint64_t guests = there.apply() ? guests_of<L>(block, here) : 0;
+    const std::uint64_t guests = guests_of<L>(block, here);
     for (; slots != 0; slots &= slots - 1) {
       const std::uint32_t slot = first_slot(slots);
       const std::uint32_t fingerprint = Plain::get(block, slot);

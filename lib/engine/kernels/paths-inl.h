@@ -194,12 +194,11 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
   return find_path_to_free_in<L>(block, lanes, free, bucket);
 }
 
-// Makes the guest level cover a class, with all its natives out of their guest lanes. False: one
-// has no other slot; then others may have moved.
+// Gives a block this guest level, with all natives that it covers out of their guest lanes; of
+// classes up to `done` they are. False: one has no other slot; then others may have moved.
 template <class L>
-bool raise_guest_level(Block& block, std::uint32_t level) noexcept {
-  const std::uint32_t old = block.guest_level();
-  std::uint64_t between = of_ranks<L>(block, old * kLevelClasses, level * kLevelClasses);
+bool clear_guest_lanes(Block& block, std::uint32_t done, std::uint32_t level) noexcept {
+  std::uint64_t between = of_ranks<L>(block, done, kLevelTop[level]);
   block.set_guest_level(level);
   for (; between != 0; between &= between - 1) {
     const std::uint32_t slot = first_slot(between);
@@ -207,33 +206,78 @@ bool raise_guest_level(Block& block, std::uint32_t level) noexcept {
     if (!GuestLanes<L>::is_in_lane(fingerprint, slot)) continue;
     const Place native = {0, 0, fingerprint, L::bucket_offset_at(fingerprint, slot)};
     const EvictionPath path = find_path_to_free<L>(block, native, Residence::native);
-    if (!path) {
-      block.set_guest_level(old);
-      return false;
-    }
+    if (!path) return false;
     apply<L>(block, path, fingerprint);
     L::set(block, slot, 0);
   }
   return true;
 }
+// The same from its level on. False: it keeps that.
+template <class L>
+bool raise_guest_level(Block& block, std::uint32_t level) noexcept {
+  const std::uint32_t old = block.guest_level();
+  const bool done = clear_guest_lanes<L>(block, kLevelTop[old], level);
+  if (!done) block.set_guest_level(old);
+  return done;
+}
+// Opens a closed block for the class of a fingerprint, if that is possible (G3); of classes up to
+// `done` all natives are out of their guest lanes.
+template <class L>
+bool open(Block& block, std::uint32_t done, std::uint32_t fingerprint) noexcept {
+  const std::uint32_t old = block.guest_level();
+  if (class_of(fingerprint) <= kOftenAway) return false;
+  if (clear_guest_lanes<L>(block, done, kOpenLevel)) return true;
+  block.set_guest_level(old);
+  return false;
+}
+// Opens it all the same, in the end to all classes.
+template <class L>
+void open_surely(Block& block, std::uint32_t fingerprint) noexcept {
+  const std::uint32_t level = block.guest_level();
+  if (is_unknown_at(level, fingerprint)) return;
+  if (is_open_level(level) || !open<L>(block, kLevelTop[level], fingerprint)) {
+    block.set_guest_level(kOpenToAllLevel);
+  }
+}
+// Lets a block take a guest that its level is too low for: by raising it or, if that is allowed, by
+// opening the block.
+template <class L>
+bool take_guest(Block& block, std::uint32_t fingerprint, bool may_open) {
+  return raise_guest_level<L>(block, guest_level_for(fingerprint)) ||
+         (may_open && open<L>(block, kLevelTop[block.guest_level()], fingerprint));
+}
+// Makes a block of hash version 3 one of version 4. There a level ended at each eighth class up to
+// 96, a block with the highest mark was open to all classes, and any other one to those above 96.
+// `has_unknown`: whether a resident above 96 may be a guest.
+template <class L>
+void take_over_version_3(Block& block, bool has_unknown) noexcept {
+  const std::uint32_t done = 8 * block.guest_level();
+  block.set_guest_level(0);
+  const bool is_right = has_unknown ? open<L>(block, done, kOftenAway + 1)
+                                    : clear_guest_lanes<L>(block, done, guest_level_for(done));
+  if (!is_right || block.overflow_mark() == kEvictionRanks) block.set_guest_level(kOpenToAllLevel);
+}
 // The same for what is about to come to a held block.
 template <class L, class BlockLock>
-bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Residence as) {
+bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Residence as,
+           bool may_open) {
   if constexpr (L::kHasGuestLanes) {
     const GuestLanes<L> lanes(as != Residence::anywhere, hold.at(block));
     if (lanes.are_too_low(fingerprint, as)) {
-      return raise_guest_level<L>(hold.change(block), guest_level_for(fingerprint));
+      return take_guest<L>(hold.change(block), fingerprint, may_open);
     }
   }
   return true;
 }
-// Lowers a held block's guest level to what its guests need.
+// Lowers a held block's guest level to what its guests need, and closes an open block by G4.
 template <class L, class BlockLock>
-void lower_guest_level(BlockLock& hold, std::uint64_t number) {
+void lower_guest_level(BlockLock& hold, const Block* blocks, const Geometry& geometry,
+                       std::uint64_t number) {
   BlockCopy copy;
   const Block& block = readable_block(hold.at(number), copy);
+  if (block.guest_level() == 0) return;
   const GuestLanes<L> lanes(true, block);
-  if (lanes.highest() == 0) return;
+  if (unknown_of<L>(block, lanes, blocks, geometry, number) != 0) return;
   std::uint64_t guests = guests_of<L>(block, lanes);
   std::uint32_t level = 0;
   for (; guests != 0; guests &= guests - 1) {

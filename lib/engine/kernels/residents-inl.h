@@ -46,6 +46,27 @@ constexpr std::uint32_t guest_lane_at(std::uint32_t slot) {
 template <class L>
 std::uint64_t in_guest_lanes(const Block& block);
 
+// Whether the resident of an open block may be a guest: whom the mark of its other block does not
+// cover is a native (lanes.h, G4). That mark is read without its lock. Whoever came from there came
+// under the locks of both blocks, after the mark was raised, so a thread that holds this block sees
+// it raised; and it has fallen since only if a thread that held that block saw no such guest here.
+HWY_INLINE bool may_be_guest(const Block* blocks, const Geometry& geometry, std::uint64_t number,
+                             std::uint32_t fingerprint) {
+  const std::uint64_t other = alternate_of(geometry, {number, 0, fingerprint, 0});
+  return eviction_rank(fingerprint) < blocks[other].overflow_mark();
+}
+// Those of whom it is not known.
+template <class L>
+std::uint64_t unknown_of(const Block& block, const GuestLanes<L>& lanes, const Block* blocks,
+                         const Geometry& geometry, std::uint64_t number) {
+  if (!L::kHasGuestLanes || !lanes.is_open()) return 0;
+  std::uint64_t slots = of_ranks<L>(block, lanes.highest(), 255);
+  for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
+    if (may_be_guest(blocks, geometry, number, L::get(block, first_slot(rest)))) continue;
+    slots &= ~(rest & -rest);
+  }
+  return slots;
+}
 // The known guests of a block.
 template <class L>
 HWY_INLINE std::uint64_t guests_of(const Block& block, const GuestLanes<L>& lanes) {

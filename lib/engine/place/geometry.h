@@ -61,7 +61,9 @@ NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place
 
 // The hash version that a placement is known by in files.
 constexpr std::uint32_t hash_version(Placement placement) {
-  return placement == Placement::anywhere ? kHashVersion : kGuestLanesHashVersion;
+  return kHashVersion + (placement == Placement::anywhere      ? 0
+                         : placement == Placement::older_lanes ? 1
+                                                               : 2);
 }
 inline bool has_guest_lanes(const Geometry& geometry) {
   return geometry.placement == Placement::guest_lanes;

@@ -42,9 +42,10 @@ bool still_possible(const Block& block, const Place& place, Residence as, Evicti
 // an expiring filter, dead slots on it may have been emptied since.)
 template <class L, class Locks>
 bool store_by_path(const Locks& locks, typename Locks::BlockLock& hold, const Place& place,
-                   Residence as, typename L::Value value, EvictionPath path) {
+                   Residence as, typename L::Value value, EvictionPath path,
+                   bool may_open = false) {
   const Block& block = hold.at(place.block);
-  if (!admit<L>(hold, place.block, place.fingerprint, as)) return false;
+  if (!admit<L>(hold, place.block, place.fingerprint, as, may_open)) return false;
   if (!path ||
       ((!locks.blocks_are_stable() || L::kExpires) && !still_possible<L>(block, place, as, path))) {
     path = find_path_to_free<L>(block, place, as);
@@ -65,11 +66,6 @@ class EvictionPlan : public EvictionSearch<L> {
 
   // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
   HWY_INLINE bool execute() {
-    if (end_ == 0 && !stores_ && mixes()) {  // home itself has room, once it is mixed
-      const std::uint64_t home = nodes_[0].arrival.block;
-      typename Locks::BlockLock hold(locks_, blocks_, home);
-      if (mix(hold, home)) count_change(home);
-    }
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
       if (!move(before.arrival.block, *node)) return false;
@@ -87,7 +83,6 @@ class EvictionPlan : public EvictionSearch<L> {
     if (end_ != 0) return stored_;
     const std::uint64_t home = nodes_[0].arrival.block;
     typename Locks::BlockLock hold(locks_, blocks_, home);  // there are no moves
-    if (mixes()) mix(hold, home);
     return store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
   }
 
@@ -129,7 +124,9 @@ class EvictionPlan : public EvictionSearch<L> {
       return false;
     }
     L::set(hold.change(from), node.victim, 0);
-    if (L::kHasGuestLanes && node.as == Residence::native) lower_guest_level<L>(hold, from);
+    if (L::kHasGuestLanes && node.as == Residence::native) {
+      lower_guest_level<L>(hold, blocks_, this->geometry_, from);
+    }
     count_change(from);
     if (is_last(node)) stored_ = store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
     return true;
@@ -139,16 +136,19 @@ class EvictionPlan : public EvictionSearch<L> {
   HWY_INLINE void let_newcomer_leave(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
     typename Locks::BlockLock hold(locks_, blocks_, from,
-                                   is_last(node) || mixes() ? arrival.block : from);
+                                   is_last(node) || this->opens_ ? arrival.block : from);
     raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
                             eviction_rank(arrival.fingerprint));
     count_change(from);
-    if (mixes()) {
-      mix(hold, from);
-      if (mix(hold, arrival.block)) count_change(arrival.block);
-    }
     newcomer_leaves_ = true;
-    if (!is_last(node)) return;
+    if (!is_last(node)) {
+      if (this->opens_ &&
+          GuestLanes<L>(true, hold.at(arrival.block)).are_too_low(arrival.fingerprint, node.as)) {
+        (void)admit<L>(hold, arrival.block, arrival.fingerprint, node.as, true);
+        count_change(arrival.block);
+      }
+      return;
+    }
     if constexpr (L::kExpires) {
       emptied_ += empty_dead<L>(hold, arrival.block, tick_of_holder(locks_, blocks_));
     }
@@ -161,11 +161,7 @@ class EvictionPlan : public EvictionSearch<L> {
     const Place& arrival = node.arrival;
     const Block& target = blocks_[arrival.block];
     EvictionPath path = known_path(node);
-    if (mixes()) {
-      mix(hold, from);
-      mix(hold, arrival.block);
-    }
-    if (!admit<L>(hold, arrival.block, arrival.fingerprint, node.as)) return false;
+    if (!admit<L>(hold, arrival.block, arrival.fingerprint, node.as, this->opens_)) return false;
     if (!locks_.blocks_are_stable() && !still_possible<L>(target, arrival, node.as, path)) {
       path = EvictionPath();
     }
@@ -189,22 +185,15 @@ class EvictionPlan : public EvictionSearch<L> {
     return &node == &nodes_[end_] ? end_path_ : EvictionPath();
   }
 
-  // Whether these moves have to mix the blocks that they touch (lanes.h, G2).
-  [[nodiscard]] bool mixes() const {
-    return L::kHasGuestLanes && this->filter_has_lanes_ && !this->has_lanes_;
-  }
-  static bool mix(typename Locks::BlockLock& hold, std::uint64_t block) {
-    const bool changes = hold.at(block).overflow_mark() != kMixed;
-    if (changes) hold.change(block).set_overflow_mark(kMixed);
-    return changes;
-  }
-  // Whether the victim may still leave as the search had it, in blocks that may have been mixed
-  // since.
+  // Whether the victim may still leave as the search had it: its block may have been opened since.
   [[nodiscard]] bool still_leaves_so(std::uint64_t from, const Node& node) const {
     if (node.as == Residence::anywhere) return true;
     const std::uint32_t fingerprint = node.arrival.fingerprint;
     const GuestLanes<L> lanes(true, blocks_[from]);
-    if (!lanes.apply()) return eviction_rank(fingerprint) >= kGuestClasses;
+    if (lanes.is_unknown(fingerprint) &&
+        may_be_guest(blocks_, this->geometry_, from, fingerprint)) {
+      return false;
+    }
     return lanes.is_guest(fingerprint, node.victim) == (node.as == Residence::native);
   }
 
@@ -218,7 +207,7 @@ class EvictionPlan : public EvictionSearch<L> {
   }
 
   bool store(typename Locks::BlockLock& hold, const Place& place, Residence as, EvictionPath path) {
-    return store_by_path<L>(locks_, hold, place, as, value_, path);
+    return store_by_path<L>(locks_, hold, place, as, value_, path, this->opens_);
   }
 
   void count_change(std::uint64_t block) {

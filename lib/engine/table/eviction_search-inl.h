@@ -44,6 +44,7 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
 inline constexpr std::uint32_t kHopeless = 4;
+inline constexpr std::uint32_t kFewBlocks = 8;
 // Where the mark covers more residents than these, one of the first can leave: so they are looked
 // at in pieces of so many steps, some eight residents of a full block. With guest lanes marks fall,
 // and only a higher one covers more than who may leave as a guest of one slot: all are looked at.
@@ -57,23 +58,23 @@ class EvictionSearch {
  public:
   EvictionSearch(const BlocksView& view, bool blocks_are_stable)
       : stable_(blocks_are_stable),
-        filter_has_lanes_(has_lanes_in<L>(view)),
-        has_lanes_(filter_has_lanes_),
+        has_lanes_(has_lanes_in<L>(view)),
         blocks_(view.blocks),
         geometry_(view.geometry) {}
 
   // Looks for moves that make room for a newcomer, if there is none; changes nothing. With guest
   // lanes higher classes leave only where nobody else can, and last of all it looks for moves that
-  // mix the blocks that they touch (lanes.h, G2).
+  // open blocks (lanes.h, G3).
   HWY_NOINLINE bool search(const Place& newcomer, bool may_leave = true) {
     may_leave_ = may_leave;
-    if (L::kHasGuestLanes && filter_has_lanes_) {
-      end_of_ranks_ = kGuestClasses;
+    if (L::kHasGuestLanes && has_lanes_) {
+      end_of_ranks_ = kOftenAway;
       if (search_near_and_far(newcomer)) return true;
       end_of_ranks_ = kEvictionRanks;
       if (search_near_and_far(newcomer)) return true;
-      if (is_hopeless()) return false;
-      has_lanes_ = false;
+      // In a full filter the search has seen many blocks; of guest lanes alone it ends after a few.
+      if (node_count_ > kFewBlocks) return false;
+      opens_ = true;
     }
     return search_near_and_far(newcomer);
   }
@@ -170,12 +171,10 @@ class EvictionSearch {
     from.order.has_guest_lanes = has_lanes_;
     rank<L>(from.block, from.order);
     if (L::kHasGuestLanes && has_lanes_) {
-      const std::uint64_t low = of_ranks<L>(from.block, 0, kGuestClasses);
-      if (from.block.overflow_mark() == kMixed) {
-        // They may be natives or guests: wherever they went, that block would be mixed too.
-        from.out_of_reach = low;
-      } else if (end_of_ranks_ != kEvictionRanks) {
-        from.out_of_reach = L::kAllSlots & ~low;
+      from.out_of_reach = unknown_of<L>(from.block, GuestLanes<L>(true, from.block), blocks_,
+                                        geometry_, from.arrival.block);
+      if (end_of_ranks_ != kEvictionRanks) {
+        from.out_of_reach |= L::kAllSlots & ~of_ranks<L>(from.block, 0, kOftenAway);
       }
     }
     if (std::popcount(from.order.covered) <= (has_lanes_ ? kManyCoveredWithLanes : kManyCovered)) {
@@ -389,7 +388,7 @@ class EvictionSearch {
     EvictionPath path;
     if (L::kHasGuestLanes && lanes.are_too_low(target.fingerprint, as)) {
       Block raised = block;
-      if (!raise_guest_level<L>(raised, guest_level_for(target.fingerprint))) return false;
+      if (!take_guest<L>(raised, target.fingerprint, opens_)) return false;
       path = find_path_to_free<L>(raised, target, as);
     } else {
       path = find_path_to_free<L>(block, target, as);
@@ -409,7 +408,7 @@ class EvictionSearch {
   static bool has_free_lanes(const Block& block, const GuestLanes<L>& lanes,
                              std::uint32_t fingerprint) {
     std::uint64_t between =
-        of_ranks<L>(block, lanes.highest(), guest_level_for(fingerprint) * kLevelClasses);
+        of_ranks<L>(block, lanes.highest(), kLevelTop[guest_level_for(fingerprint)]);
     for (; between != 0; between &= between - 1) {
       const std::uint32_t slot = first_slot(between);
       if (GuestLanes<L>::is_in_lane(L::get(block, slot), slot)) return false;
@@ -474,8 +473,8 @@ class EvictionSearch {
   std::uint32_t end_of_ranks_ = kEvictionRanks;  // only residents of lower ranks leave
 
  protected:
-  const bool filter_has_lanes_;
-  bool has_lanes_;       // and the search minds them
+  const bool has_lanes_;
+  bool opens_ = false;   // blocks, where nothing else makes room
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
   std::uint32_t end_ = 0;   // the node that ends the chain

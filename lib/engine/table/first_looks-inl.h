@@ -63,7 +63,7 @@ class FirstLooks {
     const Block& block = view_.blocks[home.block];
     if (has_lanes()) {  // the one that erase would take
       const std::uint64_t own = own_copies(home, Residence::native);
-      if (own == 0 || is_mixed(block)) return false;
+      if (own == 0 || is_unknown(block, home)) return false;
       slot = first_slot(own);
     } else if (L::get(block, slot) != home.fingerprint) {
       return false;
@@ -101,8 +101,9 @@ class FirstLooks {
   [[nodiscard]] HWY_INLINE Residence as(Residence residence) const {
     return has_lanes() ? residence : Residence::anywhere;
   }
-  [[nodiscard]] HWY_INLINE bool is_mixed(const Block& block) const {
-    return has_lanes() && block.overflow_mark() == kMixed;
+  // Whether a block is open for the fingerprint (lanes.h).
+  [[nodiscard]] HWY_INLINE bool is_unknown(const Block& block, const Place& place) const {
+    return has_lanes() && GuestLanes<L>(true, block).is_unknown(place.fingerprint);
   }
   // Of an expiring filter those that live.
   [[nodiscard]] HWY_INLINE std::uint64_t copies(const Block& block, const Place& place) const {

@@ -6,12 +6,12 @@
 // Why no mark is too low. Let A be the block, held by this thread from the look at the partner B
 // until the mark is lowered. Every move of a key of A to B, and every newcomer that A sends there,
 // needs A's lock. So who is away in B when B is read is away until then, and nobody else. B is read
-// whole at one instant (R3), held by nobody else. A key of A in B is a guest: if B is not mixed, it
-// is in the class's guest lane (G1); if it is, it is anywhere in B. There is no resident of the
-// class in that lane, or in all of B: so there is no such key.
+// whole at one instant (R3), held by nobody else. A key of A in B is a guest: if B is not open for
+// the class, it is in the class's guest lane (G1); if it is, it is anywhere in B. There is no
+// resident of the class in that lane, or in all of B: so there is no such key.
 //
-// Why no other key comes to A. Who is in the guest lane of a block that is not mixed is a guest of
-// its partner for the class (G1), which is A.
+// Why no other key comes to A. Who is in the guest lane of a block that is not open for the class
+// is a guest of its partner for the class (G1), which is A.
 #if defined(NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_
 #undef NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_
@@ -44,7 +44,7 @@ constexpr int homecoming_room(std::uint32_t mark) {
 }
 
 // Whether a block has a mark that may fall.
-inline bool may_lower(std::uint32_t mark) { return mark - 1 < kMixed - 1; }
+inline bool may_lower(std::uint32_t mark) { return mark != 0; }
 
 template <class L>
 class Homecoming {
@@ -86,8 +86,8 @@ class Homecoming {
       }
       if (guests != 0) {
         if (NESTLINE_LOWER_MARKS_EARLY) --mark_;
-        const bool are_known = rank < kGuestClasses && lanes.apply();
-        const bool goes_on = are_known && come_home(partner, rank, first_slot(guests));
+        const bool goes_on =
+            !lanes.is_unknown(rank + 1) && come_home(partner, rank, first_slot(guests));
         hold_.keep(block_);  // the next class may have another partner
         return goes_on;
       }
@@ -124,7 +124,7 @@ class Homecoming {
     apply<L>(hold_.change(block_), path, fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(hold_.change(partner), slot, 0);
-    lower_guest_level<L>(hold_, partner);
+    lower_guest_level<L>(hold_, view_.blocks, view_.geometry, partner);
     return true;
   }
 

@@ -190,7 +190,7 @@ class Table : public FirstLooks<L, AnyLocks> {
       const std::uint64_t here = own_copies(home, as(Residence::native), value);
       std::uint64_t there = 0;
       Place away = home;
-      if ((here == 0 || is_mixed(block)) && may_be_away(block, home, away)) {
+      if ((here == 0 || is_unknown(block, home)) && may_be_away(block, home, away)) {
         if (!hold.add(away.block)) continue;
         there = own_copies(away, as(Residence::guest), value);
         if (here != 0 && !are_surely_own(away)) there = 0;
@@ -203,7 +203,9 @@ class Table : public FirstLooks<L, AnyLocks> {
           hold.change(number).raise_overflow_mark(eviction_rank(home.fingerprint));
         }
       }
-      if (has_lanes() && there != 0) lower_guest_level<L>(hold, away.block);
+      if (has_lanes() && there != 0) {
+        lower_guest_level<L>(hold, view_.blocks, view_.geometry, away.block);
+      };
       return true;
     }
   }
@@ -317,17 +319,16 @@ class Table : public FirstLooks<L, AnyLocks> {
     if (!locks_.blocks_are_stable() && changed >= kHeaderVersion) return std::nullopt;
     return Outcome::full;
   }
-  // Whether copies have all slots of the bucket in both blocks: they cannot make room for each
-  // other, so every search fails then.
+  // Whether copies have all slots of the bucket in both blocks, or with guest lanes as many as all
+  // of one block: they cannot make room for each other, so every search fails then.
   bool has_most_copies(const Place& home) {
     BlockLock hold(locks_, view_.blocks, home.block);
-    if (L::get(view_.blocks[home.block], first_slot(home.bucket)) != home.fingerprint ||
-        copies(home) != home.bucket) {
-      return false;
-    }
     const Place away = moved(view_.geometry, home);
-    hold.add(away.block);
-    return copies(home) == home.bucket && copies(away) == away.bucket;
+    const bool is_alone = away.block == home.block;
+    if (!is_alone) hold.add(away.block);
+    const int all = std::popcount(copies(home)) + (is_alone ? 0 : std::popcount(copies(away)));
+    const int slots = std::popcount(home.bucket);
+    return all >= (has_lanes() ? slots - is_alone : is_alone ? slots : 2 * slots);
   }
 
   // insert_unique's check and store, at one instant; nothing when there is no room, noted in
@@ -425,7 +426,7 @@ class Table : public FirstLooks<L, AnyLocks> {
     const Block& block = read.at(home.block);
     std::uint64_t here = copies(block, home);
     if (exact) here &= GuestLanes<L>(true, block).of_native(home.fingerprint);
-    if (here != 0 && !(exact && is_mixed(block))) return home;
+    if (here != 0 && !(exact && is_unknown(block, home))) return home;
     Place away;
     if (!may_be_away(block, home, away)) return here == 0 ? std::nullopt : std::optional(home);
     const bool exposed = is_exposed_by_us(absence, away);  // before it is looked at
@@ -453,7 +454,8 @@ class Table : public FirstLooks<L, AnyLocks> {
   }
 
   // Whether own copies in this alternate cannot be natives of it. Then they are cleared first where
-  // home is mixed: those there may be another key's, which looks the same and has only them.
+  // home is open for them: those there may be another key's, which looks the same and has only
+  // them.
   [[nodiscard]] HWY_INLINE static bool are_surely_own(const Block& alternate,
                                                       std::uint32_t fingerprint) {
     return GuestLanes<L>(true, alternate).of_guest(fingerprint) != GuestLanes<L>::kEverywhere;
@@ -469,7 +471,7 @@ class Table : public FirstLooks<L, AnyLocks> {
   using First::as;
   using First::copies;
   using First::has_lanes;
-  using First::is_mixed;
+  using First::is_unknown;
   using First::locks_;
   using First::own_copies;
   using First::view_;

@@ -130,8 +130,9 @@ class BulkBlock {
   [[nodiscard]] bool has_lanes() const { return has_guest_lanes(geometry_); }
   // Guests do not leave: they would have to go home.
   [[nodiscard]] bool may_leave(Resident resident, std::size_t slot) const {
-    return !has_lanes() || class_of(resident) > level_ * kLevelClasses ||
-           !kernels_.is_in_guest_lane(resident, slot);
+    if (!has_lanes()) return true;
+    if (class_of(resident) > kLevelTop[level_]) return !is_open_level(level_);
+    return !kernels_.is_in_guest_lane(resident, slot);
   }
   // Raises the block's guest level for the arrivals, as far as that is possible, and puts those
   // that it covers, at most kMaxBulkPlaced, first. Returns how many they are.
@@ -155,7 +156,7 @@ class BulkBlock {
   void keep_out_of_lanes() {
     for (std::size_t i = 0; i < placement_.count; ++i) {
       const Resident key = placement_.newcomer[i];
-      if (class_of(key) > level_ * kLevelClasses) continue;
+      if (class_of(key) > kLevelTop[level_]) continue;
       for (std::uint64_t bits = placement_.bucket[i]; bits != 0; bits &= bits - 1) {
         const std::uint32_t slot = first_slot(bits);
         if (kernels_.is_in_guest_lane(key, slot)) placement_.bucket[i] ^= std::uint64_t{1} << slot;
@@ -181,7 +182,7 @@ class BulkBlock {
     std::copy_n(placement_.newcomer, kMaxBulkPlaced, all.begin() + kMaxBulkPlaced);
     const Which departed = let_leave(
         all.data(), {first_bits(kernels_.slots) & ~slots_.free, first_bits(placement_.count)},
-        kernels_.slots - free + placement_.count, placement_.count - free, max_rank());
+        kernels_.slots - free + placement_.count, placement_.count - free, kMaxRank);
     slots_.release(departed[0]);
     for (std::uint64_t bits = departed[1]; bits != 0;) {
       const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
@@ -207,11 +208,10 @@ class BulkBlock {
     const std::size_t keys = wanted > 3 ? wanted : 2 * wanted + 2;
     return static_cast<std::uint32_t>(keys * kEvictionRanks / count + 1);
   }
-  // The highest rank that may leave. With guest lanes no mark becomes that of a mixed block.
-  [[nodiscard]] std::uint32_t max_rank() const { return kEvictionRanks - (has_lanes() ? 2 : 1); }
+  static constexpr std::uint32_t kMaxRank = kEvictionRanks - 1;
   // The highest rank that may leave for an arrival.
   [[nodiscard]] std::uint32_t last_rank() const {
-    return std::min(mark_ + max_mark_increase_ - 1, max_rank());
+    return std::min(mark_ + max_mark_increase_ - 1, kMaxRank);
   }
 
   // Evicts up to `wanted` of these keys and returns which: those of the lowest ranks, at most
@@ -261,7 +261,7 @@ class BulkBlock {
   void make_room_for_own(Resident key, std::uint64_t bucket) {
     bool done = false;
     slots_.resident[kernels_.slots] = key;
-    by_rank(slots_.resident, kernels_.slots + 1, kWindow, max_rank(), [&](std::size_t i) {
+    by_rank(slots_.resident, kernels_.slots + 1, kWindow, kMaxRank, [&](std::size_t i) {
       std::uint64_t alternate = 0;
       if (i != kernels_.slots) return done = replace(i, key, bucket);
       if (!has_roomy_alternate(key, alternate)) return false;

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/engine/kernels/build_kernels.h"
 #include "lib/filters/filter/sizing.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -113,7 +114,8 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
           from[block], made,
           {block, bucket_of(made.bits, fingerprint, bucket_offset), fingerprint, bucket_offset},
           slot);
-      const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kChoices;
+      const bool in_both = copies == Copies::most && !has_guest_lanes(made.view.geometry);
+      const std::uint32_t crowd = in_both ? L::kMaxCopies : L::kChoices;
       const auto is_crowded = [&] { return order == Order::by_slot && count(place) + 1 >= crowd; };
       const auto has_way = [&](const Place& to) {
         return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to,
@@ -133,6 +135,18 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
 }
 
 }  // namespace
+
+void open_for(Blocks& into, const Place& place) {
+#if !NESTLINE_SMALL
+  const Engine& engine = *into.engine;
+  Block& block = into.blocks()[place.block];
+  engine.build->open(block, place.fingerprint);
+  if (engine.block.find_path_to_free(block, place, Residence::native)) return;
+  engine.build->open(into.blocks()[moved(into.view.geometry, place).block], place.fingerprint);
+#else
+  (void)into, (void)place;  // there are no guest lanes
+#endif
+}
 
 OwnedBlocks grown(const Blocks& state) {
   const Geometry& geometry = state.view.geometry;

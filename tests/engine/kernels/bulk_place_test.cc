@@ -147,11 +147,10 @@ TYPED_TEST(SettleTest, FoldKeepsAllResidents) {
       std::uint32_t mark = 0;
       std::uint32_t level = 0;
       for (Block& block : from) {
-        block.set_overflow_mark(random() % 4 == 0 ? kMixed
-                                                  : static_cast<std::uint32_t>(random() % 255));
-        if (has_lanes)
-          block.set_guest_level(
-              random() % 3 == 0 ? static_cast<std::uint32_t>(random() % kMaxGuestLevel) : 0);
+        block.set_overflow_mark(static_cast<std::uint32_t>(random() % 256));
+        if (has_lanes) {
+          block.set_guest_level(random() % 3 == 0 ? static_cast<std::uint32_t>(random() % 16) : 0);
+        }
         for (std::uint64_t i = random() % most; i-- > 0;) {
           const auto slot = static_cast<std::uint32_t>(random() % L::kSlots);
           L::set(block, slot, random_pair<L>(random) & 0xffff);
