@@ -144,7 +144,7 @@ bool Store::State::change(Space space, Purpose purpose, std::string_view key,
     const std::optional<Located> old = locate(hashed_key(change), purpose);
     changes = purpose == Purpose::replace || old.has_value() == (purpose == Purpose::erase);
     if (changes) {
-      if (space == Space::manifests && old) note_dying_manifest(old->address);
+      if (space == Space::manifests && old) note_dying_manifest(hashed_key(change));
       reserve(1);
       if (store_faults::index_before_log) {
         settle(change, content().table.address(*log_->newest(), log_->position().offset), old);

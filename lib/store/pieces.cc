@@ -32,6 +32,11 @@ namespace {
 std::uint64_t short_of(std::string_view digest) {
   return load_number<std::uint64_t>(reinterpret_cast<const std::byte*>(digest.data()));
 }
+template <typename With>
+void for_each_digest(std::string_view name, std::string_view manifest, const With& with) {
+  const Manifest all(name, manifest);
+  for (std::uint64_t i = 0; i < all.pieces(); ++i) with(short_of(all.digest(i)));
+}
 
 }  // namespace
 
@@ -48,8 +53,7 @@ void Store::State::keep_pieces() {
   if (kept_->of_files) return;
   std::vector<std::uint64_t> pieces;
   visit(Space::manifests, [&](std::string_view name, std::string_view bytes) {
-    const Manifest all(name, bytes);
-    for (std::uint64_t i = 0; i < all.pieces(); ++i) pieces.push_back(short_of(all.digest(i)));
+    for_each_digest(name, bytes, [&](std::uint64_t digest) { pieces.push_back(digest); });
   });
   std::ranges::sort(pieces);
   kept_->of_files = std::move(pieces);
@@ -60,28 +64,23 @@ Store::State::Keeping::~Keeping() {
   state.kept_.reset();
 }
 
-void Store::State::note_dying_manifest(std::uint64_t address) {
+void Store::State::note_dying_manifest(const HashedKey& name) {
   const std::lock_guard lock(pinning_);
   if (!kept_) return;
-  const Segment* const segment = content().table.find(address);
-  const std::uint64_t at = content().table.format().offset(address);
-  const auto record = read_record(segment->from(at), segment->place(at));
-  if (!record) return;  // damaged: who reads it says so
   try {
-    const Manifest all(record->key, record->value);
-    for (std::uint64_t i = 0; i < all.pieces(); ++i) kept_->dying.insert(short_of(all.digest(i)));
-  } catch (const StoreError&) {
+    for_each_digest(name.key, locate(name, Purpose::value)->value,
+                    [&](std::uint64_t digest) { kept_->dying.insert(digest); });
+  } catch (const StoreError&) {  // damaged: who reads it is told
   }
 }
 
 bool Store::State::names_dying_piece(std::string_view name, std::string_view bytes) {
   const std::lock_guard lock(pinning_);
-  if (kept_->dying.empty()) return false;
-  const Manifest all(name, bytes);
-  for (std::uint64_t i = 0; i < all.pieces(); ++i) {
-    if (kept_->dying.contains(short_of(all.digest(i)))) return true;
-  }
-  return false;
+  bool found = false;
+  if (kept_->dying.empty()) return found;
+  for_each_digest(name, bytes,
+                  [&](std::uint64_t digest) { found = found || kept_->dying.contains(digest); });
+  return found;
 }
 
 void Store::State::find_unused(const Segment& segment, const WithPiece& with) {

@@ -113,7 +113,7 @@ struct Store::State {
   void keep_pieces();
   // Of a manifest that is about to die, and of a dead one: whether it names a piece of one that has
   // died since Keeping began. With writer_ held.
-  void note_dying_manifest(std::uint64_t address);
+  void note_dying_manifest(const HashedKey& name);
   bool names_dying_piece(std::string_view name, std::string_view bytes);
   struct Keeping {
     explicit Keeping(State& of);

@@ -6,16 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <initializer_list>
-#include <memory>
 #include <random>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "lib/store/manifests.h"
@@ -23,6 +20,7 @@
 #include "nestline/store_files.h"
 #include "tests/store/on_call.h"
 #include "tests/store/simulated_disk.h"
+#include "tests/store/stepped_disk.h"
 #include "tests/support/temp_folder.h"
 
 namespace nestline { namespace {
@@ -145,57 +143,12 @@ std::uint64_t folder_bytes(const std::filesystem::path& folder) {
   return bytes;
 }
 
-// A disk that tells when a file is synced.
-using BeforeSync = std::function<void()>;
-class SyncedFile final : public DiskFile {
- public:
-  SyncedFile(std::unique_ptr<DiskFile> file, const BeforeSync& before)
-      : file_(std::move(file)), before_(before) {}
-  [[nodiscard]] std::uint64_t size() const override { return file_->size(); }
-  std::size_t read(std::uint64_t offset, std::span<std::byte> to) const override {
-    return file_->read(offset, to);
-  }
-  void write(std::uint64_t offset, std::span<const std::byte> from) override {
-    file_->write(offset, from);
-  }
-  void truncate(std::uint64_t size) override { file_->truncate(size); }
-  void sync() override {
-    if (before_) before_();
-    file_->sync();
-  }
-  const std::byte* map(std::uint64_t bytes) override { return file_->map(bytes); }
-
- private:
-  const std::unique_ptr<DiskFile> file_;
-  const BeforeSync& before_;
-};
-class SyncedDisk final : public Disk {
- public:
-  SyncedDisk(std::unique_ptr<Disk> disk, const BeforeSync& before)
-      : disk_(std::move(disk)), before_(before) {}
-  [[nodiscard]] std::vector<std::string> names() const override { return disk_->names(); }
-  std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) override {
-    return std::make_unique<SyncedFile>(disk_->open(name, mode), before_);
-  }
-  void rename(std::string_view from, std::string_view to) override { disk_->rename(from, to); }
-  void remove(std::string_view name) override { disk_->remove(name); }
-  void sync_folder() override { disk_->sync_folder(); }
-  std::unique_ptr<Lock> lock() override { return disk_->lock(); }
-  [[nodiscard]] std::filesystem::path path_of(std::string_view name) const override {
-    return disk_->path_of(name);
-  }
-
- private:
-  const std::unique_ptr<Disk> disk_;
-  const BeforeSync& before_;
-};
-
 // Of two files with the same pieces one is deleted before, and the other while compact() has
 // compacted a file of the log, and has found out what files have.
 TEST(FilesOfEqualPieces, ThatIsDeletedInACompactionIsFreedByTheNext) {
-  BeforeSync before;
+  test::BeforeCall before;
   Store store = Store::State::open(
-      std::make_unique<SyncedDisk>(test::SimulatedMachine::make(1)->disk(), before),
+      test::disk_with_steps_at_syncs(test::SimulatedMachine::make(1)->disk(), before),
       {.sync = Sync::never, .segment_bytes = 1 << 14, .expected_records = 8, .compact_above = 0},
       test::kOnCall);
   const std::string content = noise(20'000);

@@ -32,10 +32,16 @@ class Stepped {
   const std::unique_ptr<Called> called_;
 };
 
+const BeforeCall kNothing;
+
 class SteppedFile final : public DiskFile {
  public:
-  SteppedFile(std::unique_ptr<DiskFile> file, const BeforeCall& before, bool tells_of_writes)
-      : file_(std::move(file), before), tells_of_writes_(tells_of_writes) {}
+  // `before_sync`: besides.
+  SteppedFile(std::unique_ptr<DiskFile> file, const BeforeCall& before,
+              const BeforeCall& before_sync, bool tells_of_writes)
+      : file_(std::move(file), before),
+        before_sync_(before_sync),
+        tells_of_writes_(tells_of_writes) {}
 
   [[nodiscard]] std::uint64_t size() const override { return file_->size(); }
   std::size_t read(std::uint64_t offset, std::span<std::byte> to) const override {
@@ -45,22 +51,26 @@ class SteppedFile final : public DiskFile {
     (tells_of_writes_ ? *file_.operator->() : file_.at_once()).write(offset, from);
   }
   void truncate(std::uint64_t size) override { file_->truncate(size); }
-  void sync() override { file_->sync(); }
+  void sync() override {
+    if (before_sync_) before_sync_();
+    file_->sync();
+  }
   const std::byte* map(std::uint64_t bytes) override { return file_->map(bytes); }
 
  private:
   const Stepped<DiskFile> file_;
+  const BeforeCall& before_sync_;
   const bool tells_of_writes_;
 };
 
 class SteppedDisk final : public Disk {
  public:
-  SteppedDisk(std::unique_ptr<Disk> disk, const BeforeCall& before)
-      : disk_(std::move(disk), before) {}
+  SteppedDisk(std::unique_ptr<Disk> disk, const BeforeCall& before, const BeforeCall& before_sync)
+      : disk_(std::move(disk), before), before_sync_(before_sync) {}
 
   [[nodiscard]] std::vector<std::string> names() const override { return disk_->names(); }
   std::unique_ptr<DiskFile> open(std::string_view name, Mode mode) override {
-    return std::make_unique<SteppedFile>(disk_->open(name, mode), disk_.before_,
+    return std::make_unique<SteppedFile>(disk_->open(name, mode), disk_.before_, before_sync_,
                                          name != kCheckpointNewName);
   }
   void rename(std::string_view from, std::string_view to) override { disk_->rename(from, to); }
@@ -73,12 +83,17 @@ class SteppedDisk final : public Disk {
 
  private:
   const Stepped<Disk> disk_;
+  const BeforeCall& before_sync_;
 };
 
 }  // namespace
 
 std::unique_ptr<Disk> stepped_disk(std::unique_ptr<Disk> disk, const BeforeCall& before) {
-  return std::make_unique<SteppedDisk>(std::move(disk), before);
+  return std::make_unique<SteppedDisk>(std::move(disk), before, kNothing);
+}
+std::unique_ptr<Disk> disk_with_steps_at_syncs(std::unique_ptr<Disk> disk,
+                                               const BeforeCall& before) {
+  return std::make_unique<SteppedDisk>(std::move(disk), kNothing, before);
 }
 
 SteppedThread::SteppedThread(std::function<void(SteppedThread& thread)> work)

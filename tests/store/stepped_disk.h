@@ -22,6 +22,9 @@ using BeforeCall = std::function<void()>;
 
 // `before` is looked at in each call, so a test may set it and take it back; empty: nothing.
 std::unique_ptr<Disk> stepped_disk(std::unique_ptr<Disk> disk, const BeforeCall& before);
+// The same before files are synced alone.
+std::unique_ptr<Disk> disk_with_steps_at_syncs(std::unique_ptr<Disk> disk,
+                                               const BeforeCall& before);
 
 // Does work(thread), which calls thread.before_call() before each call of a disk.
 class SteppedThread {
