@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kNone = -1;
 std::atomic<int> failing_call{kNone};
-std::atomic<std::uint64_t> calls{0};
+std::atomic<std::uint64_t> calls_made{0};
 std::atomic<std::uint64_t> first_failure{0};
 std::atomic<std::uint64_t> last_failure{0};
 std::atomic<int> failure{0};
@@ -27,7 +27,7 @@ std::atomic<std::uint64_t> beyond_limit{0};
 // 0, or how this call fails.
 int fate_of(SystemCall call) noexcept {
   if (failing_call.load() != static_cast<int>(call)) return 0;
-  const std::uint64_t number = calls.fetch_add(1);
+  const std::uint64_t number = calls_made.fetch_add(1);
   return first_failure.load() <= number && number <= last_failure.load() ? failure.load() : 0;
 }
 
@@ -42,7 +42,7 @@ bool fails(SystemCall call, size_t* size = nullptr) noexcept {
 }  // namespace
 
 FailingCall::FailingCall(SystemCall call, std::uint64_t number, int error, bool for_ever) {
-  calls.store(0);
+  calls_made.store(0);
   first_failure.store(number);
   last_failure.store(for_ever ? ~std::uint64_t{0} : number);
   failure.store(error);
@@ -50,7 +50,7 @@ FailingCall::FailingCall(SystemCall call, std::uint64_t number, int error, bool 
 }
 
 FailingCall::~FailingCall() { failing_call.store(kNone); }
-bool FailingCall::has_failed() const { return calls.load() > first_failure.load(); }
+bool FailingCall::has_failed() const { return calls_made.load() > first_failure.load(); }
 
 FullDisk::FullDisk(std::uint64_t bytes_of_a_file) {
   beyond_limit.store(0);
