@@ -74,8 +74,9 @@ struct Options {
   /// filter slow down, to 0.6 to 0.8 of their rate; with it they keep 0.9 to all of it, and `fpr`
   /// holds after any number of changes. In return changes take longer: an erase and an insert 1.4
   /// times as long at a load of 0.80, 3.5 times at 0.95 (docs/SIZING.md, "Filters that turn over").
-  /// Files are of hash version 3, which libraries that do not know it refuse. Without effect below
-  /// 64 blocks. ClusterFilter takes it too (cluster.h).
+  /// A key may have no more than k copies in place of 2k. Files are of hash version 4, which
+  /// libraries that do not know it refuse. Without effect below 64 blocks. ClusterFilter takes it
+  /// too (cluster.h).
   bool turns_over = false;
   /// Whether it begins doubled, made for the worst case: then `fit` brings it to what its keys
   /// need, when it is known how many they are. It has room for max(capacity, max_capacity) keys at

@@ -85,7 +85,7 @@ struct BlockKernels {
   std::uint64_t (*match)(const Block& block, std::uint32_t fingerprint) noexcept;
   // Free slots, as bits.
   std::uint64_t (*free_slots)(const Block& block) noexcept;
-  // Fills in `order`, by its has_guest_lanes.
+  // Fills in `order`, by its classes.
   void (*rank)(const Block& block, EvictionOrder& order) noexcept;
   // The slots whose residents have eviction ranks from `from` on and below `below`, as bits.
   std::uint64_t (*of_ranks)(const Block& block, std::uint32_t from, std::uint32_t below) noexcept;
@@ -94,7 +94,8 @@ struct BlockKernels {
   EvictionPath (*find_path)(const Block& block, const EvictionOrder& order, std::uint64_t bucket,
                             std::uint64_t goals) noexcept;
   // The same to a free slot, for a place whose bucket need not be filled in, and what comes there.
-  EvictionPath (*find_path_to_free)(const Block& block, const Place& place, Residence as) noexcept;
+  EvictionPath (*find_path_to_free)(const Block& block, const Place& place, Residence as,
+                                    const BlockClasses& classes) noexcept;
   // Adds the residents of these slots to the candidates for leaving the block (paths.h).
   void (*find_candidates)(const EvictionContext& from, std::uint64_t slots,
                           EvictionCandidates& candidates) noexcept;

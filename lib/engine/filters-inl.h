@@ -81,9 +81,10 @@ HWY_INLINE bool erase_key(const BlocksView& view, const Locks& locks, std::uint6
     const Block& home = hold.at(place.block);
     std::uint64_t copies = match_among<L>(home, place.fingerprint, place.bucket);
     if (has_lanes_in<L, Locks>(view)) {
-      copies &= GuestLanes<L>(true, home).of_native(place.fingerprint);
-      // In a mixed block it depends on the alternate which one is cleared.
-      if (HWY_UNLIKELY(home.overflow_mark() == kMixed)) copies = 0;
+      const GuestLanes<L> lanes(block_classes<L>(view.geometry, place.block), home);
+      copies &= lanes.of_native(place.fingerprint);
+      // Of those it depends on the alternate which one is cleared.
+      if (HWY_UNLIKELY(lanes.is_unknown(place.fingerprint))) copies = 0;
     }
     if (HWY_LIKELY(copies != 0)) {
       L::set(hold.change(place.block), first_slot(copies), 0);
@@ -143,6 +144,8 @@ inline constexpr BuildKernels kBuild = [] {
   BuildKernels kernels = build_kernels<L>();
   kernels.is_in_guest_lane = is_in_guest_lane<Shared<L> >;
   kernels.raise_guest_level = raise_guest_level<Shared<L> >;
+  kernels.open = open_surely<Shared<L> >;
+  kernels.take_over_version_3 = take_over_version_3<Shared<L> >;
   kernels.fold_block = fold_block<Shared<L> >;
   return kernels;
 }();

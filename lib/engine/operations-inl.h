@@ -61,7 +61,8 @@ HWY_INLINE Result insert_value(const BlocksView& view, const Locks& locks, std::
     const Block& now = readable_block(hold.at(place.block), copy);
     std::uint64_t free = match_first_bytes<L>(now, 0) & place.bucket;
     if (has_lanes_in<L, Locks>(view)) {
-      free = GuestLanes<L>(true, now).best_of_native(place.fingerprint, free);
+      free = GuestLanes<L>(block_classes<L>(view.geometry, place.block), now)
+                 .best_of_native(place.fingerprint, free);
     }
     if (HWY_LIKELY(free != 0)) {
       L::set(hold.change(place.block), first_slot(free), place.fingerprint, value);

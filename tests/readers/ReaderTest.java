@@ -356,7 +356,7 @@ final class ReaderTest {
         }
       }
     }
-    check(files == 16 + 34, "files: " + files);
+    check(files == 18 + 34, "files: " + files);
     if (folders.length == 2) {
       check(NestlineFile.PIECE == 1 << 16, "small pieces");
       System.out.println(checks + " checks of " + files + " files in small pieces passed");

@@ -100,7 +100,7 @@ void write_filter(const fs::path& folder, std::uint32_t bits, std::uint32_t grow
        [&](const auto& key, std::uint64_t) { (void)filter.insert(key); });
   std::string answers;
   each_key([&](const auto& key) { answers += static_cast<char>(filter.count(key)); });
-  const std::string name = (hash_version == 3 ? "t" : "w") + std::to_string(bits);
+  const std::string name = (hash_version == 4 ? "t" : "w") + std::to_string(bits);
   write(folder / (name + "_" + std::to_string(growth)), filter, answers);
 }
 
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
     write_hashes(argv[1]);
     for (const std::uint32_t bits : {8u, 9u, 10u, 12u, 16u}) {
       for (const std::uint32_t growth : {0u, 3u}) {
-        for (const std::uint32_t hash_version : {2u, 3u})
+        for (const std::uint32_t hash_version : {2u, 4u})
           write_filter(argv[1], bits, growth, hash_version);
       }
     }

@@ -2,9 +2,9 @@
 // are stored, and keys that are made to meet.
 //
 // Keys with equal fingerprint and bucket offset and homes in the same two blocks are alike: no slot
-// tells which of them it holds. But a slot of a block that is not mixed tells whether it holds a
-// native or a guest. So for two partners A and B, with x keys at home in A and y in B, and copies
-// that are natives, guests or unknown:
+// tells which of them it holds. But a slot of a block that is not open for their class tells
+// whether it holds a native or a guest. So for two partners A and B, with x keys at home in A and y
+// in B, and copies that are natives, guests or unknown:
 //   x + y = all copies,  x >= natives of A + guests of B,  y >= natives of B + guests of A
 // with equality where nothing is unknown; and who is away is covered by home's mark.
 #ifndef NESTLINE_TESTS_SUPPORT_LANE_RULES_H_
@@ -74,14 +74,13 @@ std::string broken_lane_rule(const BlocksView& view, const std::vector<std::uint
   for (std::uint64_t b = 0; b < geometry.blocks(); ++b) {
     const Block& block = view.blocks[b];
     if ((block.header() & kHeaderLock) != 0) return "block " + std::to_string(b) + " is locked";
-    if (block.guest_level() > kMaxGuestLevel) return "a guest level above the highest";
-    const bool mixed = block.overflow_mark() == kMixed;
-    const std::uint32_t highest = block.guest_level() * kLevelClasses;
+    const BlockClasses classes = block_classes<Laned<L> >(geometry, b);
+    const std::uint32_t highest = classes.highest_at(block.guest_level());
     for (std::uint32_t s = 0; s < L::kSlots; ++s) {
       const std::uint32_t fingerprint = L::get(block, s);
       if (fingerprint == 0) continue;
       const std::uint32_t of = fingerprint & 0xff;
-      const bool known = !mixed && of <= kGuestClasses;
+      const bool known = !classes.is_unknown_at(block.guest_level(), fingerprint);
       const bool guest = of <= highest && s / L::kSlotsPerSegment == of % 4;
       add({b, 0, fingerprint, L::bucket_offset_at(fingerprint, s)}, !known  ? kUnknown
                                                                     : guest ? kGuest

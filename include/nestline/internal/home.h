@@ -65,9 +65,10 @@ class KeyHasher {
   MixSecrets secrets_;
 };
 
-// How keys are placed in blocks. guest_lanes: lib/engine/place/lanes.h. anywhere: by the rule of
+// How keys are placed in blocks. guest_lanes: lib/engine/place/lanes.h; older_lanes: the same by
+// the rules of hash version 3, only while a file is mapped or loaded. anywhere: by the rule of
 // filters made before there were guest lanes, of maplets and of expiring filters.
-enum class Placement : std::uint32_t { anywhere, guest_lanes };
+enum class Placement : std::uint32_t { anywhere, guest_lanes, older_lanes };
 
 // A filter has base_blocks * 2^growth blocks (lib/engine/place/geometry.h).
 struct Geometry {

@@ -57,10 +57,9 @@ struct alignas(64) BulkPlacement {
   std::uint8_t unplaced[kMaxBulkPlaced];
 };
 
-// Makes the mark and the guest level of `to` those of `from` at least (F1 in folding.h).
-inline void raise_header(const Block& from, Block& to) {
+// Makes the mark of `to` that of `from` at least (F1 in folding.h).
+inline void raise_mark(const Block& from, Block& to) {
   to.set_overflow_mark(std::max(to.overflow_mark(), from.overflow_mark()));
-  to.set_guest_level(std::max(to.guest_level(), from.guest_level()));
 }
 // The pairs of a fold's residents for which no slot is free: those that are not known to be guests,
 // and those that are. There is room for all residents and 64 more; and for the slots that the
@@ -107,16 +106,24 @@ struct BuildKernels {
                           std::uint64_t goals) noexcept;
   // From and to the form in which blocks are stored. `pack` overwrites the header. With guest
   // lanes, buckets are what their residents may move to.
-  void (*unpack)(const Block& block, UnpackedBlock& unpacked) noexcept;
+  void (*unpack)(const Block& block, const BlockClasses& classes, UnpackedBlock& unpacked) noexcept;
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t header, Block& block) noexcept;
   // Of a filter: whether a resident is in the guest lane of its class.
   bool (*is_in_guest_lane)(Resident resident, std::size_t slot) noexcept = nullptr;
   // Raises the guest level of a block; false if natives cannot leave their guest lanes. Then it is
   // as before, but natives may have other slots.
-  bool (*raise_guest_level)(Block& block, std::uint32_t level) noexcept = nullptr;
-  // Of a filter: fills an empty block with the residents of `count` blocks, by F1 and F2 of
-  // folding.h. `free`: the slots that are free afterwards.
-  void (*fold_block)(const Block* from, std::size_t count, bool has_guest_lanes, Block& to,
+  bool (*raise_guest_level)(Block& block, const BlockClasses& classes,
+                            std::uint32_t level) noexcept = nullptr;
+  // Opens a block for the class of a fingerprint, or else for all.
+  void (*open)(Block& block, const BlockClasses& classes,
+               std::uint32_t fingerprint) noexcept = nullptr;
+  // Makes a block of hash version 3 one of version 4. `has_unknown`: whether a resident above class
+  // kOlderLanesTop may be a guest.
+  void (*take_over_version_3)(Block& block, const BlockClasses& classes,
+                              bool has_unknown) noexcept = nullptr;
+  // Of a filter: fills an empty block with the residents of `count` blocks, of which `first` is the
+  // first one's number, by F1 and F2 of folding.h. `free`: the slots that are free afterwards.
+  void (*fold_block)(const BlocksView& from, std::uint64_t first, std::size_t count, Block& to,
                      std::uint64_t& free, FoldRest& rest) noexcept = nullptr;
   // Of a maplet: gives each of these keys, which all have a slot, its value. A bit of assigned[b]
   // is set for a slot of block b that has got its value, where a lookup finds several.

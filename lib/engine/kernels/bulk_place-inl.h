@@ -424,12 +424,12 @@ void place_bulk(BulkPlacement& placement) noexcept {
 }
 
 template <class L>
-void unpack(const Block& block, UnpackedBlock& unpacked) noexcept {
+void unpack(const Block& block, const BlockClasses& classes, UnpackedBlock& unpacked) noexcept {
   alignas(64) std::uint32_t pairs[64];
   find_pairs<PlainLayout<L> >(block, pairs);
   complete<L>(pairs, L::kSlots, Residence::anywhere, unpacked.resident, unpacked.bucket);
   if constexpr (L::kHasGuestLanes) {
-    const GuestLanes<L> lanes(true, block);
+    const GuestLanes<L> lanes(classes, block);
     for (std::uint64_t low = of_ranks<L>(block, 0, lanes.highest()); low != 0; low &= low - 1) {
       const std::uint32_t slot = first_slot(low);
       unpacked.bucket[slot] &= lanes.of_resident(L::get(block, slot), slot);

@@ -39,8 +39,9 @@ struct AlternateSurvey {
   HWY_INLINE void find_bucket(const EvictionContext& from, std::uint32_t slot) {
     Place& target = candidates.target[slot];
     target.bucket = bucket_of<L>(target.fingerprint, target.bucket_offset);
-    if (L::kHasGuestLanes && from.order.has_guest_lanes) {
-      const GuestLanes<L> lanes(true, from.blocks[target.block]);
+    if (L::kHasGuestLanes && from.order.classes.have_lanes) {
+      // The other block of a key has the same classes.
+      const GuestLanes<L> lanes(from.order.classes, from.blocks[target.block]);
       const Residence as = from.order.residence_after(slot);
       target.bucket &= lanes.of(target.fingerprint, as);
       if (lanes.are_too_low(target.fingerprint, as)) return;  // so it does not fit as it is

@@ -74,7 +74,7 @@ struct Emptied {
     BlockCopy copy;
     dead = without_dead<L>(readable_block(shared, copy), tick + (NESTLINE_SWEEP_TOO_EARLY ? 1 : 0),
                            block);
-    path = find_path_to_free_in<L>(block, GuestLanes<L>(false, block),
+    path = find_path_to_free_in<L>(block, GuestLanes<L>({}, block),
                                    match_first_bytes<L>(block, 0) & L::kAllSlots, bucket);
   }
   // Empties the dead slots of the block itself; returns how many.

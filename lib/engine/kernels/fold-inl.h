@@ -33,15 +33,31 @@ HWY_INLINE std::uint64_t would_be_guests(const Block& block, const GuestLanes<L>
   return of_ranks<L>(block, here.highest(), there.highest()) & in_guest_lanes<L>(block);
 }
 
-// All bits of blocks, and their highest mark and guest level.
-HWY_INLINE void combine(const Block* from, std::size_t count, Block& to) {
-  const hn::CappedTag<std::uint64_t, kBlockBytes / 8> d;  // on one lane too
-  std::uint32_t mark = 0;
+// The least guest level of a block of these classes with the residents of others. It is open if one
+// of them is, as far as that one is.
+template <class L>
+std::uint32_t folded_level(const BlocksView& from, std::uint64_t first, std::size_t count,
+                           const BlockClasses& classes) {
   std::uint32_t level = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    mark = std::max(mark, from[i].overflow_mark());
-    level = std::max(level, from[i].guest_level());
+    const BlockClasses own = block_classes<L>(from.geometry, first + i);
+    const std::uint32_t one = from.blocks[first + i].guest_level();
+    const std::uint32_t highest = own.highest_at(one);
+    if (one == 0 || (!is_open_level(one) && highest < own.first)) continue;
+    if (is_open_level(one)) {
+      level = std::max(level, highest < classes.often_away() ? kOpenToAllLevel : kOpenLevel);
+    } else {
+      level = std::max(level, classes.guest_level_for(highest));
+    }
   }
+  return level;
+}
+
+// All bits of blocks, and their highest mark.
+HWY_INLINE void combine(const Block* from, std::size_t count, std::uint32_t level, Block& to) {
+  const hn::CappedTag<std::uint64_t, kBlockBytes / 8> d;  // on one lane too
+  std::uint32_t mark = 0;
+  for (std::size_t i = 0; i < count; ++i) mark = std::max(mark, from[i].overflow_mark());
   for (std::size_t byte = 0; byte < kBlockBytes; byte += 8 * hn::Lanes(d)) {
     auto all = hn::Zero(d);
     for (std::size_t i = 0; i < count; ++i) {
@@ -57,12 +73,27 @@ HWY_INLINE void combine(const Block* from, std::size_t count, Block& to) {
 }
 
 template <class L>
-void fold_block(const Block* from, std::size_t count, bool has_guest_lanes, Block& to,
+void fold_block(const BlocksView& view, std::uint64_t first_number, std::size_t count, Block& to,
                 std::uint64_t& free, FoldRest& rest) noexcept {
   using Plain = PlainLayout<L>;
   using Lanes = GuestLanes<L>;
-  combine(from, count, to);
-  const Lanes there(has_guest_lanes, to);
+  const Block* const from = view.blocks + first_number;
+  const std::uint32_t times = first_slot(count);
+  Geometry geometry = view.geometry;
+  geometry.growth -= times;
+  const BlockClasses classes = block_classes<L>(geometry, first_number >> times);
+  combine(from, count, folded_level<L>(view, first_number, count, classes), to);
+  Lanes there(classes, to);
+  // Few blocks have room for so many natives outside their guest lanes: so it is opened.
+  if (!there.is_open() && there.highest() > classes.often_away()) {
+    std::uint64_t in_lanes = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Lanes here(block_classes<L>(view.geometry, first_number + i), from[i]);
+      in_lanes |= would_be_guests<L>(from[i], here, there);
+    }
+    if (in_lanes != 0) to.set_guest_level(kOpenLevel);
+    there = Lanes(classes, to);
+  }
   rest.natives = 0;
   rest.guests = 0;
   free = L::kAllSlots;
@@ -71,13 +102,13 @@ void fold_block(const Block* from, std::size_t count, bool has_guest_lanes, Bloc
     BlockCopy copy;
     const Block& block = readable_block(from[i], copy);
     const std::uint64_t residents = L::kAllSlots & ~free_slots<Plain>(block);
-    const Lanes here(has_guest_lanes, block);
+    const Lanes here(block_classes<L>(view.geometry, first_number + i), block);
     rest.stay[i] = residents & free & ~would_be_guests<L>(block, here, there);
     free &= ~rest.stay[i];
     std::uint64_t slots = residents & ~rest.stay[i];
     if (slots == 0) continue;
     mixtures |= slots;
-    const std::uint64_t guests = there.apply() ? guests_of<L>(block, here) : 0;
+    const std::uint64_t guests = guests_of<L>(block, here);
     for (; slots != 0; slots &= slots - 1) {
       const std::uint32_t slot = first_slot(slots);
       const std::uint32_t fingerprint = Plain::get(block, slot);

@@ -127,10 +127,10 @@ EvictionPath find_path(const Block& shared, const EvictionOrder& order, std::uin
   if constexpr (L::kForm == Form::maplet) {
     return {};  // every slot is in the bucket
   } else if constexpr (L::kBits != 8 && !NESTLINE_ONE_LANE) {
-    const MoveMasks<L> moves(block, GuestLanes<L>(order.has_guest_lanes, block), order);
+    const MoveMasks<L> moves(block, GuestLanes<L>(order.classes, block), order);
     return find_back(moves, bucket, goals, [](std::uint32_t slot) { return EvictionPath(slot); });
   } else {
-    const GuestLanes<L> lanes(order.has_guest_lanes, block);
+    const GuestLanes<L> lanes(order.classes, block);
     const FirstSteps<L> first(block, lanes, bucket);
     if ((first.all & goals) != 0) return first.path_to(first_slot(first.all & goals));
     const MoveMasks<L> moves(block, lanes, order);
@@ -178,12 +178,13 @@ HWY_NOINLINE EvictionPath find_path_of_guest(const Block& block, const GuestLane
 }
 
 template <class L>
-EvictionPath find_path_to_free(const Block& shared, const Place& place, Residence as) noexcept {
+EvictionPath find_path_to_free(const Block& shared, const Place& place, Residence as,
+                               const BlockClasses& classes) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   const std::uint64_t free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   if (free == 0) return {};
-  const GuestLanes<L> lanes(as != Residence::anywhere, block);
+  const GuestLanes<L> lanes(classes, block);
   const std::uint64_t bucket =
       bucket_of<L>(place.fingerprint, place.bucket_offset) & lanes.of(place.fingerprint, as);
   if constexpr (L::kHasGuestLanes) {
@@ -194,50 +195,122 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
   return find_path_to_free_in<L>(block, lanes, free, bucket);
 }
 
-// Makes the guest level cover a class, with all its natives out of their guest lanes. False: one
-// has no other slot; then others may have moved.
+// Gives a block this guest level, with all natives that it covers out of their guest lanes; of
+// classes up to `done` they are. False: one has no other slot; then others may have moved.
 template <class L>
-bool raise_guest_level(Block& block, std::uint32_t level) noexcept {
-  const std::uint32_t old = block.guest_level();
-  std::uint64_t between = of_ranks<L>(block, old * kLevelClasses, level * kLevelClasses);
+bool clear_guest_lanes(Block& block, const BlockClasses& classes, std::uint32_t done,
+                       std::uint32_t level) noexcept {
+  std::uint64_t between = of_ranks<L>(block, done, classes.highest_at(level));
   block.set_guest_level(level);
   for (; between != 0; between &= between - 1) {
     const std::uint32_t slot = first_slot(between);
     const std::uint32_t fingerprint = L::get(block, slot);
     if (!GuestLanes<L>::is_in_lane(fingerprint, slot)) continue;
     const Place native = {0, 0, fingerprint, L::bucket_offset_at(fingerprint, slot)};
-    const EvictionPath path = find_path_to_free<L>(block, native, Residence::native);
-    if (!path) {
-      block.set_guest_level(old);
-      return false;
-    }
+    const EvictionPath path = find_path_to_free<L>(block, native, Residence::native, classes);
+    if (!path) return false;
     apply<L>(block, path, fingerprint);
     L::set(block, slot, 0);
   }
   return true;
 }
-// The same for what is about to come to a held block.
+// The same from its level on. False: it keeps that.
+template <class L>
+bool raise_guest_level(Block& block, const BlockClasses& classes, std::uint32_t level) noexcept {
+  const std::uint32_t old = block.guest_level();
+  const bool done = clear_guest_lanes<L>(block, classes, classes.highest_at(old), level);
+  if (!done) block.set_guest_level(old);
+  return done;
+}
+// Opens a closed block for the class of a fingerprint, if that is possible (G3); of classes up to
+// `done` all natives are out of their guest lanes.
+template <class L>
+bool open(Block& block, const BlockClasses& classes, std::uint32_t done,
+          std::uint32_t fingerprint) noexcept {
+  const std::uint32_t old = block.guest_level();
+  if (class_of(fingerprint) <= classes.often_away()) return false;
+  if (clear_guest_lanes<L>(block, classes, done, kOpenLevel)) return true;
+  block.set_guest_level(old);
+  return false;
+}
+// Opens it all the same, in the end to all classes.
+template <class L>
+void open_surely(Block& block, const BlockClasses& classes, std::uint32_t fingerprint) noexcept {
+  const std::uint32_t level = block.guest_level();
+  if (classes.is_unknown_at(level, fingerprint)) return;
+  if (is_open_level(level) || !open<L>(block, classes, classes.highest_at(level), fingerprint)) {
+    block.set_guest_level(kOpenToAllLevel);
+  }
+}
+// Lets a block take a guest that its level is too low for: by raising it or, if that is allowed, by
+// opening the block.
+template <class L>
+bool take_guest(Block& block, const BlockClasses& classes, std::uint32_t fingerprint,
+                bool may_open) {
+  return raise_guest_level<L>(block, classes, classes.guest_level_for(fingerprint)) ||
+         (may_open &&
+          open<L>(block, classes, classes.highest_at(block.guest_level()), fingerprint));
+}
+// Makes a block of hash version 3 one of version 4. There a level ended at each eighth class up to
+// 96, a block with the highest mark was open to all classes, and any other one to those above 96.
+// `has_unknown`: whether a resident above may be a guest. Where classes are shifted, all may.
+template <class L>
+void take_over_version_3(Block& block, const BlockClasses& classes, bool has_unknown) noexcept {
+  const std::uint32_t done = 8 * block.guest_level();
+  block.set_guest_level(0);
+  bool is_right = block.overflow_mark() != kEvictionRanks;
+  if (is_right && classes.shift != 0) {
+    is_right = done == 0 && !has_unknown;
+  } else if (is_right && has_unknown) {
+    is_right = open<L>(block, classes, done, kOlderLanesTop + 1);
+  } else if (is_right && done != 0) {
+    is_right = clear_guest_lanes<L>(block, classes, done, classes.guest_level_for(done));
+  }
+  if (!is_right) block.set_guest_level(kOpenToAllLevel);
+}
+// The path of what is about to come to a block whose level may be too low for it. If it may open
+// the block, and has no path else, where doublings have left few classes it opens it to all: there
+// so many keys look the same that a guest lane has not the slots for them.
+template <class L>
+EvictionPath find_path_of_arrival(Block& block, const Place& place, Residence as,
+                                  const BlockClasses& classes, bool may_open) {
+  EvictionPath path;
+  if (!GuestLanes<L>(classes, block).are_too_low(place.fingerprint, as) ||
+      take_guest<L>(block, classes, place.fingerprint, may_open)) {
+    path = find_path_to_free<L>(block, place, as, classes);
+  }
+  if (path || !may_open || classes.shift == 0 || as != Residence::guest) return path;
+  const std::uint32_t old = block.guest_level();
+  block.set_guest_level(kOpenToAllLevel);
+  path = find_path_to_free<L>(block, place, as, classes);
+  if (!path) block.set_guest_level(old);
+  return path;
+}
+// Raises a held block's level for what is about to come.
 template <class L, class BlockLock>
-bool admit(BlockLock& hold, std::uint64_t block, std::uint32_t fingerprint, Residence as) {
+bool admit(BlockLock& hold, const BlockClasses& classes, std::uint64_t block,
+           std::uint32_t fingerprint, Residence as) {
   if constexpr (L::kHasGuestLanes) {
-    const GuestLanes<L> lanes(as != Residence::anywhere, hold.at(block));
-    if (lanes.are_too_low(fingerprint, as)) {
-      return raise_guest_level<L>(hold.change(block), guest_level_for(fingerprint));
+    if (GuestLanes<L>(classes, hold.at(block)).are_too_low(fingerprint, as)) {
+      return take_guest<L>(hold.change(block), classes, fingerprint, false);
     }
   }
   return true;
 }
-// Lowers a held block's guest level to what its guests need.
+// Lowers a held block's guest level to what its guests need, and closes an open block by G4.
 template <class L, class BlockLock>
-void lower_guest_level(BlockLock& hold, std::uint64_t number) {
+void lower_guest_level(BlockLock& hold, const Block* blocks, const Geometry& geometry,
+                       std::uint64_t number) {
   BlockCopy copy;
   const Block& block = readable_block(hold.at(number), copy);
-  const GuestLanes<L> lanes(true, block);
-  if (lanes.highest() == 0) return;
+  if (block.guest_level() == 0) return;
+  const BlockClasses classes = block_classes<L>(geometry, number);
+  const GuestLanes<L> lanes(classes, block);
+  if (unknown_of<L>(block, lanes, blocks, geometry, number) != 0) return;
   std::uint64_t guests = guests_of<L>(block, lanes);
   std::uint32_t level = 0;
   for (; guests != 0; guests &= guests - 1) {
-    level = std::max(level, guest_level_for(L::get(block, first_slot(guests))));
+    level = std::max(level, classes.guest_level_for(L::get(block, first_slot(guests))));
   }
   if (level < block.guest_level()) hold.change(number).set_guest_level(level);
 }

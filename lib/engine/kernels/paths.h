@@ -110,7 +110,7 @@ struct alignas(64) EvictionOrder {
   std::uint64_t next;
   std::uint64_t guests;
   std::uint32_t below;
-  bool has_guest_lanes = false;  // set before the residents are ranked
+  BlockClasses classes;  // the block's; set before the residents are ranked
   // As wide as vectors of the block's fingerprints need them. Those of free slots mean nothing.
   template <class L>
   using BucketOffset = std::conditional_t<L::kForm == Form::halfwords, std::uint16_t, std::uint8_t>;
@@ -123,7 +123,7 @@ struct alignas(64) EvictionOrder {
   }
   // As what the resident of a slot comes to its other block; kNobody: the newcomer, from home.
   [[nodiscard]] Residence residence_after(std::uint32_t slot) const {
-    if (!has_guest_lanes) return Residence::anywhere;
+    if (!classes.have_lanes) return Residence::anywhere;
     return (guests >> slot & 1) != 0 ? Residence::native : Residence::guest;
   }
   alignas(64) std::uint8_t bucket_offsets[64];

@@ -46,6 +46,27 @@ constexpr std::uint32_t guest_lane_at(std::uint32_t slot) {
 template <class L>
 std::uint64_t in_guest_lanes(const Block& block);
 
+// Whether the resident of an open block may be a guest: whom the mark of its other block does not
+// cover is a native (lanes.h, G4). That mark is read without its lock. Whoever came from there came
+// under the locks of both blocks, after the mark was raised, so a thread that holds this block sees
+// it raised; and it has fallen since only if a thread that held that block saw no such guest here.
+HWY_INLINE bool may_be_guest(const Block* blocks, const Geometry& geometry, std::uint64_t number,
+                             std::uint32_t fingerprint) {
+  const std::uint64_t other = alternate_of(geometry, {number, 0, fingerprint, 0});
+  return eviction_rank(fingerprint) < blocks[other].overflow_mark();
+}
+// Those of whom it is not known.
+template <class L>
+std::uint64_t unknown_of(const Block& block, const GuestLanes<L>& lanes, const Block* blocks,
+                         const Geometry& geometry, std::uint64_t number) {
+  if (!L::kHasGuestLanes || !lanes.is_open()) return 0;
+  std::uint64_t slots = of_ranks<L>(block, lanes.highest(), 255);
+  for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
+    if (may_be_guest(blocks, geometry, number, L::get(block, first_slot(rest)))) continue;
+    slots &= ~(rest & -rest);
+  }
+  return slots;
+}
 // The known guests of a block.
 template <class L>
 HWY_INLINE std::uint64_t guests_of(const Block& block, const GuestLanes<L>& lanes) {
@@ -66,7 +87,7 @@ void rank_by_slots(const Block& shared, EvictionOrder& order) noexcept {
   const std::uint32_t mark = block.overflow_mark();
   order.below = mark + EvictionOrder::kStep<L>;
   order.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
-  order.guests = guests_of<L>(block, GuestLanes<L>(order.has_guest_lanes, block));
+  order.guests = guests_of<L>(block, GuestLanes<L>(order.classes, block));
   order.covered = of_ranks_by_slots<L>(block, 0, mark) & ~order.guests;
   order.next = of_ranks_by_slots<L>(block, mark, order.below) & ~order.guests;
 }
@@ -366,7 +387,7 @@ HWY_INLINE void rank_by_vectors(const Block& shared, EvictionOrder& order) {
   order.below = mark + EvictionOrder::kStep<L>;
   order.free = match_first_bytes<L>(block, 0) & L::kAllSlots;
   const std::uint64_t up_to_mark = low_bytes_up_to<L>(block, mark);
-  order.guests = guests_of<L>(block, GuestLanes<L>(order.has_guest_lanes, block));
+  order.guests = guests_of<L>(block, GuestLanes<L>(order.classes, block));
   order.covered = up_to_mark & ~order.free & ~order.guests;
   order.next = low_bytes_up_to<L>(block, std::min(order.below, 255u)) & ~up_to_mark & ~order.guests;
 }

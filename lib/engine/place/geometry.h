@@ -61,10 +61,26 @@ NESTLINE_INLINE std::uint64_t alternate_of(const Geometry& geometry, const Place
 
 // The hash version that a placement is known by in files.
 constexpr std::uint32_t hash_version(Placement placement) {
-  return placement == Placement::anywhere ? kHashVersion : kGuestLanesHashVersion;
+  return kHashVersion + (placement == Placement::anywhere      ? 0
+                         : placement == Placement::older_lanes ? 1
+                                                               : 2);
 }
 inline bool has_guest_lanes(const Geometry& geometry) {
   return geometry.placement == Placement::guest_lanes;
+}
+// What residents a block of it has.
+NESTLINE_INLINE BlockClasses block_classes(int bits, const Geometry& geometry,
+                                           std::uint64_t number) {
+  if (!has_guest_lanes(geometry)) return {};
+  const std::uint32_t high_bits = static_cast<std::uint32_t>(bits) - 8;
+  const std::uint32_t shift = geometry.growth > high_bits ? geometry.growth - high_bits : 0;
+  const auto child = static_cast<std::uint32_t>(number) & ((1u << shift) - 1);
+  return {true, static_cast<std::uint8_t>(shift), static_cast<std::uint8_t>(child << (8 - shift))};
+}
+template <class L>
+NESTLINE_INLINE BlockClasses block_classes(const Geometry& geometry, std::uint64_t number) {
+  if constexpr (!L::kHasGuestLanes) return {};
+  return block_classes(L::kBits, geometry, number);
 }
 // As what a native comes to a block of such a filter.
 inline Residence native_of(const Geometry& geometry) {

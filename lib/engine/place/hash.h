@@ -52,7 +52,8 @@ using internal::scale16;
 using internal::Wide;
 
 inline constexpr std::uint32_t kHashVersion = 2;
-inline constexpr std::uint32_t kGuestLanesHashVersion = 3;  // the same but for alternates (lanes.h)
+inline constexpr std::uint32_t kOlderLanesHashVersion = 3;  // the same but for alternates
+inline constexpr std::uint32_t kGuestLanesHashVersion = 4;  // as 3, by other rules (lanes.h)
 
 // The two secrets are two steps of the mixer itself, so that similar seeds give unrelated secrets.
 inline constexpr MixSecrets derive_secrets(std::uint64_t seed) {
@@ -74,7 +75,7 @@ NESTLINE_INLINE constexpr std::uint32_t eviction_rank(std::uint32_t fingerprint)
   return (fingerprint & 0xff) - 1;
 }
 
-// A 64-bit hash of (fingerprint, bucket offset), or of version 3 of the class alone, the
+// A 64-bit hash of (fingerprint, bucket offset), or from version 3 on of the class alone, the
 // fingerprint's low byte: home and alternate add up to it, scaled onto the bases.
 inline constexpr std::uint64_t kPairMultiplier1 = 0x93f632e505cee36fu;
 inline constexpr std::uint64_t kPairMultiplier2 = 0x5494fc2a78752677u;

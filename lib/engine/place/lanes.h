@@ -1,29 +1,32 @@
 // Guest lanes: how a block knows which of its residents are keys of another block, so that they can
-// come home and marks can fall. For filters under Placement::guest_lanes (hash version 3).
+// come home and marks can fall. For filters under Placement::guest_lanes (hash version 4).
 //
 // A resident is a native of the block that is its home, and a guest in its alternate. A key's class
 // is the low byte of its fingerprint. The alternate depends on the class alone (geometry.h), so all
-// guests that a block has of one class come from one block: its partner for that class.
-//   G1  A guest of a class up to kGuestClasses has the slot of its bucket in that class's guest
-//       lane, and its class is not above the block's guest level. A lane is a segment of the block
-//       (layout.h): that of the class modulo 4.
-//   G2  A native of a class up to the block's guest level is not in the guest lane of its class.
-//   G3  Where a block's mark is kMixed, the highest, G1 and G2 do not hold in it. A block becomes
-//       mixed where nothing else makes room, as for more copies of a key than G2 has slots for, and
-//       stays so until it is cleared.
-// So a guest is known by its class and its slot. The level is in the block's header, in steps of
-// kLevelClasses. It rises when a guest of a higher class comes, once the natives of the classes in
-// between have left their guest lanes, and falls when the highest guests have gone: only natives of
-// classes that the block may have guests of have one slot less.
-//
-// Higher classes seldom leave: they may have any slot of their buckets, at home and away. What
-// their guests are is not known, nor who is a guest in a mixed block.
+// guests that a block has of one class come from one block: its partner for that class. A block has
+// a guest level, in its header, and a level has a highest class (kLevelTop). Where doublings have
+// taken bits of the low byte, a block has the classes that begin with its own: of 2^shift times as
+// many a level then covers the same part (BlockClasses).
+//   G1  A guest has the slot of its bucket in its class's guest lane, and its class is not above
+//       the block's highest. A lane is a segment of the block (layout.h): that of the class
+//       modulo 4.
+//   G2  A native of a class up to the highest is not in the guest lane of its class.
+//   G3  In an open block, one of the last two levels, G1 and G2 hold for classes up to the highest.
+//       A resident above it has any slot of its bucket. If the mark of its other block covers it,
+//       it may be a guest, and does not leave; else it is a native. A block is opened where
+//       otherwise a key would find no room.
+//   G4  It is closed when all residents above its highest class are natives.
+// So a guest is known by its class and its slot. The level rises when a guest of a higher class
+// comes, once the natives of the classes in between have left their guest lanes, and falls when the
+// highest guests have gone: only natives of classes that the block may have guests of have one slot
+// less. At 95 % load one block in a hundred has guests above class 96.
 //
 // Lookups probe all lanes, in files of any version. What places, moves or clears a fingerprint
-// keeps G1 and G2. Under Placement::anywhere every block is as a mixed one.
+// keeps G1 and G2. Under Placement::anywhere every block is as one that is open for all classes.
 #ifndef NESTLINE_LIB_ENGINE_PLACE_LANES_H_
 #define NESTLINE_LIB_ENGINE_PLACE_LANES_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -31,27 +34,67 @@
 
 namespace nestline { inline namespace v0_3 {
 
-inline constexpr std::uint32_t kLevelClasses = 8;
-inline constexpr std::uint32_t kMaxGuestLevel = 12;
-inline constexpr std::uint32_t kGuestClasses = kMaxGuestLevel * kLevelClasses;
-inline constexpr std::uint32_t kMixed = kEvictionRanks;  // a mark
+// The highest class of each guest level. The last two are those of open blocks; the very last is
+// for what cannot be opened otherwise, as in files of hash version 3, and hardly ever closed. The
+// others, and one more, are closed under doubling and taking 128 off: a split finds each child's.
+inline constexpr std::array<std::uint8_t, 16> kLevelTop = {0,  7,  15,  23,  31,  39,  47, 63,
+                                                           79, 95, 127, 159, 191, 255, 95, 0};
+// The highest class of lanes in files of hash version 3, whose levels end at each eighth class.
+inline constexpr std::uint32_t kOlderLanesTop = 96;
+inline constexpr std::uint32_t kClosedLevels = 14;
+inline constexpr std::uint32_t kOpenLevel = 14;
+inline constexpr std::uint32_t kOpenToAllLevel = 15;
+constexpr bool is_open_level(std::uint32_t level) { return level >= kClosedLevels; }
 
 // As what a fingerprint comes to a block, or that any slot of its bucket will do.
 enum class Residence : std::uint8_t { anywhere, native, guest };
 
 constexpr std::uint32_t class_of(std::uint32_t fingerprint) { return fingerprint & 0xff; }
-// The guest level that a block needs for a guest; 0 for classes of which none is known.
-constexpr std::uint32_t guest_level_for(std::uint32_t fingerprint) {
-  const std::uint32_t of = class_of(fingerprint);
-  return of > kGuestClasses ? 0 : (of + kLevelClasses - 1) / kLevelClasses;
+inline constexpr auto kLevelOfClass = [] {
+  std::array<std::uint8_t, 256> level{};
+  for (std::uint32_t of = 1; of < level.size(); ++of) {
+    level[of] = level[of - 1];
+    if (kLevelTop[level[of]] < of) ++level[of];
+  }
+  return level;
+}();
+// The guest level of a child of a block of this level, by the upper half of its classes or the
+// lower one.
+constexpr std::uint32_t level_of_child(std::uint32_t level, bool is_upper) {
+  if (is_open_level(level)) return is_upper ? kOpenToAllLevel : level;
+  const std::uint32_t end = level == 0 ? 0 : kLevelTop[level] + 1u;
+  if (is_upper) return end <= 128 ? 0 : kLevelOfClass[2 * (end - 128) - 1];
+  return end == 0 ? 0 : kLevelOfClass[std::min(2 * end, 256u) - 1];
 }
 
-// The first slot of the guest lane of a class; behind the last slot if it has none.
+// The classes of a block's keys: 2^(8 - shift) from `first` on.
+struct BlockClasses {
+  bool have_lanes = false;  // the filter has guest lanes
+  std::uint8_t shift = 0;
+  std::uint8_t first = 0;
+
+  // The highest class that a level covers. It is below `first` if there is none.
+  [[nodiscard]] constexpr std::uint32_t highest_at(std::uint32_t level) const {
+    const std::uint32_t end = first + ((kLevelTop[level] + 1u) >> shift);
+    return end - (end != 0);
+  }
+  // The guest level that a block needs for a guest.
+  [[nodiscard]] constexpr std::uint32_t guest_level_for(std::uint32_t fingerprint) const {
+    return kLevelOfClass[(((class_of(fingerprint) - first + 1) << shift) - 1) & 0xff];
+  }
+  // Whether a resident may be a native or a guest in a block of this level (G3).
+  [[nodiscard]] constexpr bool is_unknown_at(std::uint32_t level, std::uint32_t fingerprint) const {
+    return is_open_level(level) && class_of(fingerprint) > highest_at(level);
+  }
+  // Higher classes leave where these cannot: few blocks have room for the level of such a guest.
+  [[nodiscard]] constexpr std::uint32_t often_away() const { return highest_at(kOpenLevel); }
+};
+
+// The first slot of the guest lane of a class.
 template <class L>
 inline constexpr auto kGuestLanes = [] {
   std::array<std::uint8_t, 256> first{};
-  first.fill(L::kSlots);
-  for (std::uint32_t of = 1; of <= kGuestClasses; ++of) {
+  for (std::uint32_t of = 0; of < first.size(); ++of) {
     first[of] = static_cast<std::uint8_t>(of % 4 * L::kSlotsPerSegment);
   }
   return first;
@@ -64,28 +107,31 @@ class GuestLanes {
   static constexpr std::uint64_t kLane = (std::uint64_t{1} << L::kSlotsPerSegment) - 1;
   static constexpr std::uint64_t kEverywhere = ~std::uint64_t{0};
 
-  NESTLINE_HERE GuestLanes(bool has_guest_lanes, const Block& block) {
-    if (!L::kHasGuestLanes || !has_guest_lanes) return;
+  NESTLINE_HERE GuestLanes(const BlockClasses& classes, const Block& block) {
+    if (!L::kHasGuestLanes || !classes.have_lanes) return;
     has_ = true;
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
-    apply_ = (header & kHeaderOverflowMark) != kMixed;
-    highest_ = apply_ ? Block::guest_level_of(header) * kLevelClasses : 0;
+    const std::uint32_t level = Block::guest_level_of(header);
+    highest_ = classes.highest_at(level);
+    is_open_ = is_open_level(level);
   }
 
   // Whether the filter has guest lanes.
   [[nodiscard]] NESTLINE_HERE bool has() const { return L::kHasGuestLanes && has_; }
-  // Whether G1 and G2 hold in the block.
-  [[nodiscard]] NESTLINE_HERE bool apply() const { return apply_; }
+  [[nodiscard]] NESTLINE_HERE bool is_open() const { return is_open_; }
+  // Whether residents like this may be natives or guests (G3).
+  [[nodiscard]] NESTLINE_HERE bool is_unknown(std::uint32_t fingerprint) const {
+    return is_open_ && class_of(fingerprint) > highest_;
+  }
   // The highest class of which the block may have a guest that is known.
   [[nodiscard]] NESTLINE_HERE std::uint32_t highest() const { return highest_; }
   // Where natives do not hinder any guest.
   [[nodiscard]] NESTLINE_HERE static std::uint64_t outside(std::uint32_t fingerprint) {
     return ~(kLane << kGuestLanes<L>[class_of(fingerprint)]);
   }
-  // Where guests are, in a block that is not mixed.
+  // Where known guests are.
   [[nodiscard]] NESTLINE_HERE static std::uint64_t inside(std::uint32_t fingerprint) {
-    const std::uint32_t first = kGuestLanes<L>[class_of(fingerprint)];
-    return first < L::kSlots ? kLane << first : kEverywhere;
+    return kLane << kGuestLanes<L>[class_of(fingerprint)];
   }
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_native(std::uint32_t fingerprint) const {
     if (!L::kHasGuestLanes) return kEverywhere;
@@ -101,7 +147,7 @@ class GuestLanes {
   }
   // Once the level covers the class.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_guest(std::uint32_t fingerprint) const {
-    return apply_ ? inside(fingerprint) : kEverywhere;
+    return is_unknown(fingerprint) ? kEverywhere : inside(fingerprint);
   }
   // Where guests of its class are now: nowhere above the level. Natives may be in their lane then.
   [[nodiscard]] NESTLINE_HERE std::uint64_t of_guests_now(std::uint32_t fingerprint) const {
@@ -113,8 +159,7 @@ class GuestLanes {
   }
   // Whether the level has to rise before this comes.
   [[nodiscard]] NESTLINE_HERE bool are_too_low(std::uint32_t fingerprint, Residence as) const {
-    const std::uint32_t of = class_of(fingerprint);
-    return as == Residence::guest && apply_ && of > highest_ && of <= kGuestClasses;
+    return as == Residence::guest && !is_open_ && class_of(fingerprint) > highest_;
   }
   // Whether the resident of a slot is known to be a guest.
   [[nodiscard]] NESTLINE_HERE bool is_guest(std::uint32_t fingerprint, std::uint32_t slot) const {
@@ -131,7 +176,7 @@ class GuestLanes {
 
  private:
   bool has_ = false;
-  bool apply_ = false;
+  bool is_open_ = true;
   std::uint32_t highest_ = 0;
 };
 

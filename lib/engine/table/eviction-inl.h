@@ -32,8 +32,9 @@ HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
 template <class L>
-bool still_possible(const Block& block, const Place& place, Residence as, EvictionPath path) {
-  const GuestLanes<L> lanes(as != Residence::anywhere, block);
+bool still_possible(const Block& block, const BlockClasses& classes, const Place& place,
+                    Residence as, EvictionPath path) {
+  const GuestLanes<L> lanes(classes, block);
   const std::uint64_t bucket = bucket_of<L>(place.fingerprint, place.bucket_offset);
   return still_valid<L>(block, path, lanes, bucket & lanes.of(place.fingerprint, as));
 }
@@ -41,13 +42,18 @@ bool still_possible(const Block& block, const Place& place, Residence as, Evicti
 // Stores in a held block if there is a path to a free slot: the known one if it is still valid. (Of
 // an expiring filter, dead slots on it may have been emptied since.)
 template <class L, class Locks>
-bool store_by_path(const Locks& locks, typename Locks::BlockLock& hold, const Place& place,
-                   Residence as, typename L::Value value, EvictionPath path) {
+bool store_by_path(const Locks& locks, typename Locks::BlockLock& hold, const Geometry& geometry,
+                   const Place& place, Residence as, typename L::Value value, EvictionPath path,
+                   bool may_open = false) {
   const Block& block = hold.at(place.block);
-  if (!admit<L>(hold, place.block, place.fingerprint, as)) return false;
-  if (!path ||
-      ((!locks.blocks_are_stable() || L::kExpires) && !still_possible<L>(block, place, as, path))) {
-    path = find_path_to_free<L>(block, place, as);
+  const BlockClasses classes = block_classes<L>(geometry, place.block);
+  if (may_open) {
+    path = find_path_of_arrival<L>(hold.change(place.block), place, as, classes, true);
+  } else if (!admit<L>(hold, classes, place.block, place.fingerprint, as)) {
+    return false;
+  } else if (!path || ((!locks.blocks_are_stable() || L::kExpires) &&
+                       !still_possible<L>(block, classes, place, as, path))) {
+    path = find_path_to_free<L>(block, place, as, classes);
   }
   if (path) apply<L>(hold.change(place.block), path, place.fingerprint, value);
   return static_cast<bool>(path);
@@ -65,11 +71,6 @@ class EvictionPlan : public EvictionSearch<L> {
 
   // Carries the moves out. False when other writers have changed the blocks too much meanwhile.
   HWY_INLINE bool execute() {
-    if (end_ == 0 && !stores_ && mixes()) {  // home itself has room, once it is mixed
-      const std::uint64_t home = nodes_[0].arrival.block;
-      typename Locks::BlockLock hold(locks_, blocks_, home);
-      if (mix(hold, home)) count_change(home);
-    }
     for (const Node* node = &nodes_[end_]; node != &nodes_[0];) {
       const Node& before = nodes_[node->parent];
       if (!move(before.arrival.block, *node)) return false;
@@ -87,7 +88,6 @@ class EvictionPlan : public EvictionSearch<L> {
     if (end_ != 0) return stored_;
     const std::uint64_t home = nodes_[0].arrival.block;
     typename Locks::BlockLock hold(locks_, blocks_, home);  // there are no moves
-    if (mixes()) mix(hold, home);
     return store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
   }
 
@@ -129,7 +129,9 @@ class EvictionPlan : public EvictionSearch<L> {
       return false;
     }
     L::set(hold.change(from), node.victim, 0);
-    if (L::kHasGuestLanes && node.as == Residence::native) lower_guest_level<L>(hold, from);
+    if (L::kHasGuestLanes && node.as == Residence::native) {
+      lower_guest_level<L>(hold, blocks_, this->geometry_, from);
+    }
     count_change(from);
     if (is_last(node)) stored_ = store(hold, nodes_[0].arrival, nodes_[0].as, this->home_path_);
     return true;
@@ -139,16 +141,19 @@ class EvictionPlan : public EvictionSearch<L> {
   HWY_INLINE void let_newcomer_leave(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
     typename Locks::BlockLock hold(locks_, blocks_, from,
-                                   is_last(node) || mixes() ? arrival.block : from);
+                                   is_last(node) || this->opens_ ? arrival.block : from);
     raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
                             eviction_rank(arrival.fingerprint));
     count_change(from);
-    if (mixes()) {
-      mix(hold, from);
-      if (mix(hold, arrival.block)) count_change(arrival.block);
-    }
     newcomer_leaves_ = true;
-    if (!is_last(node)) return;
+    if (!is_last(node)) {
+      if (this->opens_) {
+        (void)find_path_of_arrival<L>(hold.change(arrival.block), arrival, node.as, this->classes_,
+                                      true);
+        count_change(arrival.block);
+      }
+      return;
+    }
     if constexpr (L::kExpires) {
       emptied_ += empty_dead<L>(hold, arrival.block, tick_of_holder(locks_, blocks_));
     }
@@ -161,15 +166,15 @@ class EvictionPlan : public EvictionSearch<L> {
     const Place& arrival = node.arrival;
     const Block& target = blocks_[arrival.block];
     EvictionPath path = known_path(node);
-    if (mixes()) {
-      mix(hold, from);
-      mix(hold, arrival.block);
+    if (this->opens_) {
+      path = find_path_of_arrival<L>(hold.change(arrival.block), arrival, node.as, this->classes_,
+                                     true);
+    } else if (!admit<L>(hold, this->classes_, arrival.block, arrival.fingerprint, node.as)) {
+      return false;
+    } else if (!path || (!locks_.blocks_are_stable() &&
+                         !still_possible<L>(target, this->classes_, arrival, node.as, path))) {
+      path = find_path_to_free<L>(target, arrival, node.as, this->classes_);
     }
-    if (!admit<L>(hold, arrival.block, arrival.fingerprint, node.as)) return false;
-    if (!locks_.blocks_are_stable() && !still_possible<L>(target, arrival, node.as, path)) {
-      path = EvictionPath();
-    }
-    if (!path) path = find_path_to_free<L>(target, arrival, node.as);
     if (!path) return false;
     Block& source = hold.change(from);
     if (!L::kHasGuestLanes || node.as != Residence::native) {
@@ -189,22 +194,15 @@ class EvictionPlan : public EvictionSearch<L> {
     return &node == &nodes_[end_] ? end_path_ : EvictionPath();
   }
 
-  // Whether these moves have to mix the blocks that they touch (lanes.h, G2).
-  [[nodiscard]] bool mixes() const {
-    return L::kHasGuestLanes && this->filter_has_lanes_ && !this->has_lanes_;
-  }
-  static bool mix(typename Locks::BlockLock& hold, std::uint64_t block) {
-    const bool changes = hold.at(block).overflow_mark() != kMixed;
-    if (changes) hold.change(block).set_overflow_mark(kMixed);
-    return changes;
-  }
-  // Whether the victim may still leave as the search had it, in blocks that may have been mixed
-  // since.
+  // Whether the victim may still leave as the search had it: its block may have been opened since.
   [[nodiscard]] bool still_leaves_so(std::uint64_t from, const Node& node) const {
     if (node.as == Residence::anywhere) return true;
     const std::uint32_t fingerprint = node.arrival.fingerprint;
-    const GuestLanes<L> lanes(true, blocks_[from]);
-    if (!lanes.apply()) return eviction_rank(fingerprint) >= kGuestClasses;
+    const GuestLanes<L> lanes(this->classes_, blocks_[from]);
+    if (lanes.is_unknown(fingerprint) &&
+        may_be_guest(blocks_, this->geometry_, from, fingerprint)) {
+      return false;
+    }
     return lanes.is_guest(fingerprint, node.victim) == (node.as == Residence::native);
   }
 
@@ -218,7 +216,7 @@ class EvictionPlan : public EvictionSearch<L> {
   }
 
   bool store(typename Locks::BlockLock& hold, const Place& place, Residence as, EvictionPath path) {
-    return store_by_path<L>(locks_, hold, place, as, value_, path);
+    return store_by_path<L>(locks_, hold, this->geometry_, place, as, value_, path, this->opens_);
   }
 
   void count_change(std::uint64_t block) {

@@ -44,6 +44,7 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
 inline constexpr std::uint32_t kHopeless = 4;
+inline constexpr std::uint32_t kFewBlocks = 8;
 // Where the mark covers more residents than these, one of the first can leave: so they are looked
 // at in pieces of so many steps, some eight residents of a full block. With guest lanes marks fall,
 // and only a higher one covers more than who may leave as a guest of one slot: all are looked at.
@@ -57,23 +58,24 @@ class EvictionSearch {
  public:
   EvictionSearch(const BlocksView& view, bool blocks_are_stable)
       : stable_(blocks_are_stable),
-        filter_has_lanes_(has_lanes_in<L>(view)),
-        has_lanes_(filter_has_lanes_),
+        has_lanes_(has_lanes_in<L>(view)),
         blocks_(view.blocks),
         geometry_(view.geometry) {}
 
   // Looks for moves that make room for a newcomer, if there is none; changes nothing. With guest
   // lanes higher classes leave only where nobody else can, and last of all it looks for moves that
-  // mix the blocks that they touch (lanes.h, G2).
+  // open blocks (lanes.h, G3).
   HWY_NOINLINE bool search(const Place& newcomer, bool may_leave = true) {
     may_leave_ = may_leave;
-    if (L::kHasGuestLanes && filter_has_lanes_) {
-      end_of_ranks_ = kGuestClasses;
+    if (L::kHasGuestLanes && has_lanes_) {
+      classes_ = block_classes<L>(geometry_, newcomer.block);
+      end_of_ranks_ = classes_.often_away();
       if (search_near_and_far(newcomer)) return true;
       end_of_ranks_ = kEvictionRanks;
       if (search_near_and_far(newcomer)) return true;
-      if (is_hopeless()) return false;
-      has_lanes_ = false;
+      // In a full filter the search has seen many blocks; of guest lanes alone it ends after a few.
+      if (node_count_ > kFewBlocks << classes_.shift) return false;
+      opens_ = true;
     }
     return search_near_and_far(newcomer);
   }
@@ -107,7 +109,7 @@ class EvictionSearch {
     nodes_[0] = {newcomer, 0, kNobody, has_lanes_ ? Residence::native : Residence::anywhere};
     if constexpr (L::kHasGuestLanes) {
       nodes_[0].arrival.bucket &=
-          GuestLanes<L>(has_lanes_, blocks_[newcomer.block]).of_native(newcomer.fingerprint);
+          GuestLanes<L>(classes_, blocks_[newcomer.block]).of_native(newcomer.fingerprint);
     }
     node_count_ = 1;
     end_ = 0;
@@ -167,15 +169,13 @@ class EvictionSearch {
     Candidates from(i, arrival, admitting(seen(blocks_[arrival.block], copy), nodes_[i], copy));
     const bool may_leave = may_leave_ && from.newcomer_class < end_of_ranks_;
     from.newcomer_waits = i == 0 && may_leave;
-    from.order.has_guest_lanes = has_lanes_;
+    from.order.classes = classes_;
     rank<L>(from.block, from.order);
     if (L::kHasGuestLanes && has_lanes_) {
-      const std::uint64_t low = of_ranks<L>(from.block, 0, kGuestClasses);
-      if (from.block.overflow_mark() == kMixed) {
-        // They may be natives or guests: wherever they went, that block would be mixed too.
-        from.out_of_reach = low;
-      } else if (end_of_ranks_ != kEvictionRanks) {
-        from.out_of_reach = L::kAllSlots & ~low;
+      from.out_of_reach = unknown_of<L>(from.block, GuestLanes<L>(classes_, from.block), blocks_,
+                                        geometry_, from.arrival.block);
+      if (end_of_ranks_ != kEvictionRanks) {
+        from.out_of_reach |= L::kAllSlots & ~of_ranks<L>(from.block, 0, end_of_ranks_);
       }
     }
     if (std::popcount(from.order.covered) <= (has_lanes_ ? kManyCoveredWithLanes : kManyCovered)) {
@@ -307,7 +307,7 @@ class EvictionSearch {
   // candidates, in a quarter of the time that find_path takes for each.
   static std::uint64_t reach(const Candidates& from) {
     const std::uint64_t free = from.order.free;
-    const GuestLanes<L> lanes(from.order.has_guest_lanes, from.block);
+    const GuestLanes<L> lanes(from.order.classes, from.block);
     std::uint64_t reached = from.arrival.bucket;
     std::uint64_t last = reached & ~free;
     for (std::uint32_t steps = 1; last != 0 && steps < EvictionPath::kMaxSteps; ++steps) {
@@ -385,31 +385,36 @@ class EvictionSearch {
   bool has_room(std::uint32_t i, const Place& target, std::uint32_t slot, Residence as) {
     Block copy;
     const Block& block = seen(blocks_[target.block], copy);
-    const GuestLanes<L> lanes(has_lanes_, block);
+    const GuestLanes<L> lanes(classes_, block);
     EvictionPath path;
-    if (L::kHasGuestLanes && lanes.are_too_low(target.fingerprint, as)) {
-      Block raised = block;
-      if (!raise_guest_level<L>(raised, guest_level_for(target.fingerprint))) return false;
-      path = find_path_to_free<L>(raised, target, as);
+    if (L::kHasGuestLanes && (opens_ || lanes.are_too_low(target.fingerprint, as))) {
+      Block changed = block;
+      path = find_path_of_arrival<L>(changed, target, as, classes_, opens_);
     } else {
-      path = find_path_to_free<L>(block, target, as);
+      path = find_path_to_free<L>(block, target, as, classes_);
     }
     if (path) end_at(i, target, slot, as, path);
     return static_cast<bool>(path);
   }
+  // Whether a block is opened to all where this arrives, if it has to be.
+  [[nodiscard]] bool opens_to_all(Residence as) const {
+    return L::kHasGuestLanes && opens_ && classes_.shift != 0 && as == Residence::guest;
+  }
   // The block with a guest level that covers the node's arrival. Only for nodes that are kept.
   const Block& admitting(const Block& block, const Node& node, Block& copy) const {
-    const GuestLanes<L> lanes(has_lanes_, block);
-    if (!L::kHasGuestLanes || !lanes.are_too_low(node.arrival.fingerprint, node.as)) return block;
+    const GuestLanes<L> lanes(classes_, block);
+    const bool opened = opens_to_all(node.as);
+    if (!opened && !lanes.are_too_low(node.arrival.fingerprint, node.as)) return block;
     copy = block;
-    copy.set_guest_level(guest_level_for(node.arrival.fingerprint));
+    copy.set_guest_level(opened ? kOpenToAllLevel
+                                : classes_.guest_level_for(node.arrival.fingerprint));
     return copy;
   }
   // Whether the guest level may be raised without a move.
-  static bool has_free_lanes(const Block& block, const GuestLanes<L>& lanes,
-                             std::uint32_t fingerprint) {
-    std::uint64_t between =
-        of_ranks<L>(block, lanes.highest(), guest_level_for(fingerprint) * kLevelClasses);
+  [[nodiscard]] bool has_free_lanes(const Block& block, const GuestLanes<L>& lanes,
+                                    std::uint32_t fingerprint) const {
+    std::uint64_t between = of_ranks<L>(block, lanes.highest(),
+                                        classes_.highest_at(classes_.guest_level_for(fingerprint)));
     for (; between != 0; between &= between - 1) {
       const std::uint32_t slot = first_slot(between);
       if (GuestLanes<L>::is_in_lane(L::get(block, slot), slot)) return false;
@@ -443,17 +448,18 @@ class EvictionSearch {
     if (L::kHasGuestLanes && has_lanes_) {
       Block copy;
       const Block& block = seen(blocks_[target.block], copy);
-      const GuestLanes<L> lanes(true, block);
-      if (lanes.are_too_low(target.fingerprint, as) &&
+      const GuestLanes<L> lanes(classes_, block);
+      if (!opens_to_all(as) && lanes.are_too_low(target.fingerprint, as) &&
           !has_free_lanes(block, lanes, target.fingerprint)) {
         return;
       }
     }
     Node& node = nodes_[node_count_++];
     node = {target, i, slot, as};
-    node.arrival.bucket =
-        L::bucket(target.fingerprint, target.bucket_offset) &
-        GuestLanes<L>(has_lanes_, blocks_[target.block]).of(target.fingerprint, as);
+    node.arrival.bucket = L::bucket(target.fingerprint, target.bucket_offset);
+    if (opens_to_all(as)) return;
+    node.arrival.bucket &=
+        GuestLanes<L>(classes_, blocks_[target.block]).of(target.fingerprint, as);
   }
 
   // Whether `block` is node i's or one of those before it.
@@ -474,10 +480,11 @@ class EvictionSearch {
   std::uint32_t end_of_ranks_ = kEvictionRanks;  // only residents of lower ranks leave
 
  protected:
-  const bool filter_has_lanes_;
-  bool has_lanes_;       // and the search minds them
+  const bool has_lanes_;
+  bool opens_ = false;   // blocks, where nothing else makes room
   const Block* blocks_;  // changed through BlockLock
   Geometry geometry_;
+  BlockClasses classes_;    // of all blocks that the newcomer's chains can reach
   std::uint32_t end_ = 0;   // the node that ends the chain
   EvictionPath end_path_;   // of the arrival there, to a free slot
   EvictionPath home_path_;  // of the newcomer at home, to the slot that is vacated for it

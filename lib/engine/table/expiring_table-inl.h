@@ -138,7 +138,7 @@ class ExpiringTable : public Table<L> {
     }
     // Stores in a block without its dead slots, if the key finds room there then.
     const auto store_in = [&](const Place& place, const Emptied<L>& cleaned, EvictionPath known) {
-      const GuestLanes<L> lanes(false, cleaned.block);
+      const GuestLanes<L> lanes({}, cleaned.block);
       if (!known || !still_valid<L>(cleaned.block, known, lanes, home.bucket)) known = cleaned.path;
       if (!known) return false;
       emptied_ += cleaned.apply(hold, place.block);

@@ -22,9 +22,9 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
 // Once for all policies.
 template <class L>
-HWY_NOINLINE EvictionPath find_path_apart(const Block& block, bool has_guest_lanes,
+HWY_NOINLINE EvictionPath find_path_apart(const Block& block, BlockClasses classes,
                                           std::uint64_t free, std::uint64_t bucket) {
-  return find_path_to_free_in<L>(block, GuestLanes<L>(has_guest_lanes, block), free, bucket);
+  return find_path_to_free_in<L>(block, GuestLanes<L>(classes, block), free, bucket);
 }
 
 // Does not own the blocks.
@@ -63,7 +63,7 @@ class FirstLooks {
     const Block& block = view_.blocks[home.block];
     if (has_lanes()) {  // the one that erase would take
       const std::uint64_t own = own_copies(home, Residence::native);
-      if (own == 0 || is_mixed(block)) return false;
+      if (own == 0 || is_unknown(block, home)) return false;
       slot = first_slot(own);
     } else if (L::get(block, slot) != home.fingerprint) {
       return false;
@@ -77,7 +77,7 @@ class FirstLooks {
     BlockCopy copy;
     const Block& now = readable_block(hold.at(place.block), copy);
     const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
-    const GuestLanes<L> lanes(has_lanes(), now);
+    const GuestLanes<L> lanes = lanes_of(now, place);
     const std::uint64_t bucket = place.bucket & lanes.of_native(place.fingerprint);
     // Apart from the paths: packing a path of one slot and applying it takes longer than the rest.
     if (HWY_LIKELY((free & bucket) != 0)) {
@@ -89,7 +89,7 @@ class FirstLooks {
     if (free == 0) return false;
     const EvictionPath path = L::kForm == Form::halfwords
                                   ? find_path_to_free_in<L>(now, lanes, free, bucket)
-                                  : find_path_apart<L>(now, has_lanes(), free, bucket);
+                                  : find_path_apart<L>(now, classes_of(place), free, bucket);
     if (!path) return false;
     apply<L>(hold.change(place.block), path, place.fingerprint, value);
     return true;
@@ -98,11 +98,19 @@ class FirstLooks {
  protected:
   // Whether the filter has guest lanes (lanes.h).
   [[nodiscard]] HWY_INLINE bool has_lanes() const { return has_lanes_in<L, Locks>(view_); }
+  [[nodiscard]] HWY_INLINE BlockClasses classes_of(const Place& place) const {
+    return block_classes<L>(view_.geometry, place.block);
+  }
+  // Of the block of a place, as it is read.
+  [[nodiscard]] HWY_INLINE GuestLanes<L> lanes_of(const Block& block, const Place& place) const {
+    return GuestLanes<L>(classes_of(place), block);
+  }
   [[nodiscard]] HWY_INLINE Residence as(Residence residence) const {
     return has_lanes() ? residence : Residence::anywhere;
   }
-  [[nodiscard]] HWY_INLINE bool is_mixed(const Block& block) const {
-    return has_lanes() && block.overflow_mark() == kMixed;
+  // Whether a block is open for the fingerprint (lanes.h).
+  [[nodiscard]] HWY_INLINE bool is_unknown(const Block& block, const Place& place) const {
+    return has_lanes() && lanes_of(block, place).is_unknown(place.fingerprint);
   }
   // Of an expiring filter those that live.
   [[nodiscard]] HWY_INLINE std::uint64_t copies(const Block& block, const Place& place) const {
@@ -116,7 +124,7 @@ class FirstLooks {
                                                     Value value = {}) const {
     std::uint64_t found = copies(place);
     if constexpr (L::kHasGuestLanes) {
-      const GuestLanes<L> lanes(as != Residence::anywhere, view_.blocks[place.block]);
+      const GuestLanes<L> lanes = lanes_of(view_.blocks[place.block], place);
       found &= as == Residence::guest ? lanes.of_guests_now(place.fingerprint)
                                       : lanes.of(place.fingerprint, as);
     }

@@ -6,12 +6,12 @@
 // Why no mark is too low. Let A be the block, held by this thread from the look at the partner B
 // until the mark is lowered. Every move of a key of A to B, and every newcomer that A sends there,
 // needs A's lock. So who is away in B when B is read is away until then, and nobody else. B is read
-// whole at one instant (R3), held by nobody else. A key of A in B is a guest: if B is not mixed, it
-// is in the class's guest lane (G1); if it is, it is anywhere in B. There is no resident of the
-// class in that lane, or in all of B: so there is no such key.
+// whole at one instant (R3), held by nobody else. A key of A in B is a guest: if B is not open for
+// the class, it is in the class's guest lane (G1); if it is, it is anywhere in B. There is no
+// resident of the class in that lane, or in all of B: so there is no such key.
 //
-// Why no other key comes to A. Who is in the guest lane of a block that is not mixed is a guest of
-// its partner for the class (G1), which is A.
+// Why no other key comes to A. Who is in the guest lane of a block that is not open for the class
+// is a guest of its partner for the class (G1), which is A.
 #if defined(NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_
 #undef NESTLINE_LIB_ENGINE_TABLE_HOMECOMING_INL_H_
@@ -44,19 +44,26 @@ constexpr int homecoming_room(std::uint32_t mark) {
 }
 
 // Whether a block has a mark that may fall.
-inline bool may_lower(std::uint32_t mark) { return mark - 1 < kMixed - 1; }
+inline bool may_lower(std::uint32_t mark) { return mark != 0; }
 
 template <class L>
 class Homecoming {
  public:
   Homecoming(const BlocksView& view, AnyMode mode, std::uint64_t block)
-      : view_(view), mode_(mode), block_(block), hold_(mode, view.blocks, block) {}
+      : view_(view),
+        mode_(mode),
+        block_(block),
+        classes_(block_classes<L>(view.geometry, block)),
+        hold_(mode, view.blocks, block) {}
 
   HWY_INLINE void run() {
     mark_ = home().overflow_mark();
-    for (std::uint32_t step = 0; step < kHomecomingSteps && may_lower(mark_); ++step) {
+    const std::uint32_t first = classes_.first;
+    for (std::uint32_t step = 0; step < kHomecomingSteps && may_lower(mark_) && mark_ >= first;
+         ++step) {
       if (!look()) break;
     }
+    if (mark_ < first) mark_ = 0;  // it covers nobody
     set_mark();
   }
 
@@ -73,7 +80,7 @@ class Homecoming {
     if (partner != block_) {
       AnyLocks::BlockRead read(mode_, view_.blocks, &hold_);
       const Block& other = read.at(partner);
-      const GuestLanes<L> lanes(true, other);
+      const GuestLanes<L> lanes(classes_, other);
       std::uint64_t guests = of_ranks<L>(other, rank, rank + 1) & lanes.of_guests_now(rank + 1);
       if (NESTLINE_TRUST_PARTNERS) {
         NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
@@ -86,8 +93,8 @@ class Homecoming {
       }
       if (guests != 0) {
         if (NESTLINE_LOWER_MARKS_EARLY) --mark_;
-        const bool are_known = rank < kGuestClasses && lanes.apply();
-        const bool goes_on = are_known && come_home(partner, rank, first_slot(guests));
+        const bool goes_on =
+            !lanes.is_unknown(rank + 1) && come_home(partner, rank, first_slot(guests));
         hold_.keep(block_);  // the next class may have another partner
         return goes_on;
       }
@@ -108,11 +115,11 @@ class Homecoming {
     const Block& from = hold_.at(partner);
     const std::uint32_t fingerprint = L::get(from, slot);
     if (eviction_rank(fingerprint) != rank ||
-        !GuestLanes<L>(true, from).is_guest(fingerprint, slot)) {
+        !GuestLanes<L>(classes_, from).is_guest(fingerprint, slot)) {
       return true;  // another guest may be there
     }
     const Place arrival = {block_, 0, fingerprint, L::bucket_offset_at(fingerprint, slot)};
-    const EvictionPath path = find_path_to_free<L>(home(), arrival, Residence::native);
+    const EvictionPath path = find_path_to_free<L>(home(), arrival, Residence::native, classes_);
     if (!path) return false;
     if (NESTLINE_CLEAR_GUESTS_FIRST) {
       L::set(hold_.change(partner), slot, 0);
@@ -124,13 +131,14 @@ class Homecoming {
     apply<L>(hold_.change(block_), path, fingerprint);
     NESTLINE_TEST_POINT(NESTLINE_POINT_BETWEEN_STEPS);
     L::set(hold_.change(partner), slot, 0);
-    lower_guest_level<L>(hold_, partner);
+    lower_guest_level<L>(hold_, view_.blocks, view_.geometry, partner);
     return true;
   }
 
   const BlocksView& view_;
   const AnyMode mode_;
   const std::uint64_t block_;
+  const BlockClasses classes_;  // its partners' too
   AnyLocks::BlockLock hold_;
   std::uint32_t mark_ = 0;
 };

@@ -130,10 +130,7 @@ class Table : public FirstLooks<L, AnyLocks> {
       if (locks_.blocks_are_stable()) return evict_for(home, {});
       const Versions before = versions_of(home);
       if (!makes_room(home, absence, room_)) {
-        const Result why = refusal(home, before);
-        // Copies have been stored by others since.
-        if (why == Outcome::too_many_copies) return Outcome::present;
-        if (why) return why;
+        if (const Result why = refusal(home, before, &absence)) return why;
       }
     }
     return std::nullopt;
@@ -150,8 +147,8 @@ class Table : public FirstLooks<L, AnyLocks> {
         if (old) hold.add(old->block);
         // A copy may be taken from the alternate only while there is none at home.
         if (!still(old, old_home, absence, hold)) continue;
-        const EvictionPath path =
-            find_path_to_free<L>(view_.blocks[target.block], target, as(Residence::native));
+        const EvictionPath path = find_path_to_free<L>(
+            view_.blocks[target.block], target, as(Residence::native), this->classes_of(target));
         if (path) {
           if (old) {
             const Residence was =
@@ -190,7 +187,7 @@ class Table : public FirstLooks<L, AnyLocks> {
       const std::uint64_t here = own_copies(home, as(Residence::native), value);
       std::uint64_t there = 0;
       Place away = home;
-      if ((here == 0 || is_mixed(block)) && may_be_away(block, home, away)) {
+      if ((here == 0 || is_unknown(block, home)) && may_be_away(block, home, away)) {
         if (!hold.add(away.block)) continue;
         there = own_copies(away, as(Residence::guest), value);
         if (here != 0 && !are_surely_own(away)) there = 0;
@@ -203,7 +200,9 @@ class Table : public FirstLooks<L, AnyLocks> {
           hold.change(number).raise_overflow_mark(eviction_rank(home.fingerprint));
         }
       }
-      if (has_lanes() && there != 0) lower_guest_level<L>(hold, away.block);
+      if (has_lanes() && there != 0) {
+        lower_guest_level<L>(hold, view_.blocks, view_.geometry, away.block);
+      };
       return true;
     }
   }
@@ -310,24 +309,35 @@ class Table : public FirstLooks<L, AnyLocks> {
   // Why a search found nothing; `before`: the versions before it. Nothing where it is full, but one
   // of these blocks has changed since: the search may have found copies in all slots of the key,
   // which have gone in between.
-  HWY_NOINLINE Result refusal(const Place& home, const Versions& before) {
-    if (has_most_copies(home)) return Outcome::too_many_copies;
+  // `absence`: for insert_unique, when others may have stored the key since.
+  HWY_NOINLINE Result refusal(const Place& home, const Versions& before,
+                              const AbsenceSnapshot* absence = nullptr) {
+    if (const Result why = most_copies(home, absence)) return why;
     const Versions now = versions_of(home);
     const std::uint32_t changed = (now.home ^ before.home) | (now.alternate ^ before.alternate);
     if (!locks_.blocks_are_stable() && changed >= kHeaderVersion) return std::nullopt;
     return Outcome::full;
   }
-  // Whether copies have all slots of the bucket in both blocks: they cannot make room for each
-  // other, so every search fails then.
-  bool has_most_copies(const Place& home) {
+  // Whether copies have all slots of the bucket in both blocks, or with guest lanes as many as all
+  // of one block: they cannot make room for each other, so every search fails then.
+  Result most_copies(const Place& home, const AbsenceSnapshot* absence) {
     BlockLock hold(locks_, view_.blocks, home.block);
-    if (L::get(view_.blocks[home.block], first_slot(home.bucket)) != home.fingerprint ||
-        copies(home) != home.bucket) {
-      return false;
-    }
     const Place away = moved(view_.geometry, home);
-    hold.add(away.block);
-    return copies(home) == home.bucket && copies(away) == away.bucket;
+    const bool is_alone = away.block == home.block;
+    if (!is_alone) hold.add(away.block);
+    const int all = std::popcount(copies(home)) + (is_alone ? 0 : std::popcount(copies(away)));
+    const int slots = std::popcount(home.bucket);
+    if (all < (has_lanes() ? slots - is_alone : is_alone ? slots : 2 * slots)) return std::nullopt;
+    Place there;
+    const bool both = may_be_away(view_.blocks[home.block], home, there);
+    const bool is_there = absence != nullptr && is_present(home, both ? &there : nullptr, *absence);
+    return is_there ? Outcome::present : Outcome::too_many_copies;
+  }
+  // Whether a copy is seen in blocks that are held: at home or, if it may be there, away.
+  [[nodiscard]] bool is_present(const Place& home, const Place* away,
+                                const AbsenceSnapshot& absence) const {
+    return copies(home) != 0 ||
+           (away != nullptr && copies(*away) != 0 && !is_exposed_by_us(absence, *away));
   }
 
   // insert_unique's check and store, at one instant; nothing when there is no room, noted in
@@ -338,16 +348,15 @@ class Table : public FirstLooks<L, AnyLocks> {
     bool both = may_be_away(view_.blocks[home.block], home, away);
     // Where home was released meanwhile, its mark may have fallen.
     if (both && !hold.add(away.block)) both = may_be_away(view_.blocks[home.block], home, away);
-    if (copies(home) != 0 || (both && copies(away) != 0 && !is_exposed_by_us(absence, away))) {
-      return Outcome::present;
-    }
+    if (is_present(home, both ? &away : nullptr, absence)) return Outcome::present;
     // Home's mark was raised for it, but may have fallen since.
     if (room_.is_away && both &&
-        store_by_path<L>(locks_, hold, away, as(Residence::guest), {}, room_.path)) {
+        store_by_path<L>(locks_, hold, view_.geometry, away, as(Residence::guest), {},
+                         room_.path)) {
       return Outcome::stored;
     }
     const EvictionPath path = room_.is_away ? EvictionPath() : room_.path;
-    if (path ? store_by_path<L>(locks_, hold, home, as(Residence::native), {}, path)
+    if (path ? store_by_path<L>(locks_, hold, view_.geometry, home, as(Residence::native), {}, path)
              : store_as_insert(hold, home)) {  // I6
       return Outcome::stored;
     }
@@ -424,15 +433,15 @@ class Table : public FirstLooks<L, AnyLocks> {
     const bool exact = kWhich == Which::own && has_lanes();
     const Block& block = read.at(home.block);
     std::uint64_t here = copies(block, home);
-    if (exact) here &= GuestLanes<L>(true, block).of_native(home.fingerprint);
-    if (here != 0 && !(exact && is_mixed(block))) return home;
+    if (exact) here &= this->lanes_of(block, home).of_native(home.fingerprint);
+    if (here != 0 && !(exact && is_unknown(block, home))) return home;
     Place away;
     if (!may_be_away(block, home, away)) return here == 0 ? std::nullopt : std::optional(home);
     const bool exposed = is_exposed_by_us(absence, away);  // before it is looked at
     const Block& other = read.at(away.block);
     std::uint64_t there = copies(other, away);
-    if (exact) there &= GuestLanes<L>(true, other).of_guests_now(home.fingerprint);
-    if (here != 0 && (there == 0 || exposed || !are_surely_own(other, home.fingerprint))) {
+    if (exact) there &= this->lanes_of(other, away).of_guests_now(home.fingerprint);
+    if (here != 0 && (there == 0 || exposed || !are_surely_own(other, away))) {
       return home;
     }
     if (there == 0 || exposed) return std::nullopt;
@@ -453,13 +462,13 @@ class Table : public FirstLooks<L, AnyLocks> {
   }
 
   // Whether own copies in this alternate cannot be natives of it. Then they are cleared first where
-  // home is mixed: those there may be another key's, which looks the same and has only them.
-  [[nodiscard]] HWY_INLINE static bool are_surely_own(const Block& alternate,
-                                                      std::uint32_t fingerprint) {
-    return GuestLanes<L>(true, alternate).of_guest(fingerprint) != GuestLanes<L>::kEverywhere;
+  // home is open for them: those there may be another key's, which looks the same and has only
+  // them.
+  [[nodiscard]] HWY_INLINE bool are_surely_own(const Block& alternate, const Place& away) const {
+    return this->lanes_of(alternate, away).of_guest(away.fingerprint) != GuestLanes<L>::kEverywhere;
   }
   [[nodiscard]] HWY_INLINE bool are_surely_own(const Place& away) const {
-    return are_surely_own(view_.blocks[away.block], away.fingerprint);
+    return are_surely_own(view_.blocks[away.block], away);
   }
   [[nodiscard]] HWY_INLINE bool may_be_away(const Block& block, const Place& home,
                                             Place& away) const {
@@ -469,7 +478,7 @@ class Table : public FirstLooks<L, AnyLocks> {
   using First::as;
   using First::copies;
   using First::has_lanes;
-  using First::is_mixed;
+  using First::is_unknown;
   using First::locks_;
   using First::own_copies;
   using First::view_;

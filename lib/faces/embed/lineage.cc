@@ -44,7 +44,7 @@ void pour_slots(Blocks& from, Blocks& to, Quota& share, IfFull surplus) {
       std::uint64_t home = at >> old_growth << new_growth;
       if (new_growth != 0) home |= fingerprint >> (static_cast<unsigned>(L::kBits) - new_growth);
       const Place place = home_of_resident<L>(
-          block, to,
+          block, block_classes(from.bits, from.view.geometry, at), to,
           {home, bucket_of(to.bits, fingerprint, bucket_offset), fingerprint, bucket_offset}, slot);
       const bool stored = target.insert_at(to.view, place) == Outcome::stored;
       // A copy that is found from here is found from the key's home: marks have been raised.
@@ -66,7 +66,7 @@ Own own_copies(const Blocks& state, const Place& place, Residence as) {
   const Block& block = state.view.blocks[place.block];
   return visit_layout(state.bits, [&](auto layout) {
     using Lanes = GuestLanes<Laned<decltype(layout)>>;
-    const Lanes lanes(has_guest_lanes(state.view.geometry), block);
+    const Lanes lanes(block_classes(state.bits, state.view.geometry, place.block), block);
     const std::uint64_t slots = as == Residence::guest ? lanes.of_guests_now(place.fingerprint)
                                                        : lanes.of_native(place.fingerprint);
     const bool any = (state.engine->block.copies(block, place) & slots) != 0;
@@ -107,7 +107,9 @@ bool is_crowded(const Blocks& state, std::uint64_t key) noexcept {
     return state.view.blocks[number];
   };
   const Residence as = native_of(state.view.geometry);
-  if (state.engine->block.find_path_to_free(block(home.block), home, as)) return false;
+  if (state.engine->block.find_path_to_free(
+          block(home.block), home, as, block_classes(state.bits, state.view.geometry, home.block)))
+    return false;
   return count_copies(state.engine->block, state.view.geometry, home, false, block) >=
          most_copies(state.bits) / 2 - 1;
 }

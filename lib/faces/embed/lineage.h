@@ -11,8 +11,8 @@
 // and bucket offset and home B; its alternate is A. Of filter i let
 //
 //   a_i, b_i   be the copies in A and in B of which no slot tells whose they are,
-//   s_i, t_i   the copies that surely are of x, and of y: with guest lanes (lanes.h), where the
-//              class has one and a block is not mixed, natives and guests are known,
+//   s_i, t_i   the copies that surely are of x, and of y: with guest lanes (lanes.h), where
+//              a block is not open for the class, natives and guests are known,
 //   x_i, y_i   the number of keys that were stored in i as x and as y.
 //
 // By I1 (table-inl.h): a_i + b_i = (x_i - s_i) + (y_i - t_i), neither below 0; a_i >= x_i - s_i

@@ -159,11 +159,11 @@ std::optional<Flaw> identify(std::span<const std::byte> start) {
 }
 
 std::optional<Flaw> judge_hash_version(std::uint32_t version) {
-  if (version == kHashVersion || version == kGuestLanesHashVersion) return std::nullopt;
+  if (version >= kHashVersion && version <= kGuestLanesHashVersion) return std::nullopt;
+  static_assert(kHashVersion == 2 && kGuestLanesHashVersion == 4);
   return Flaw{kHashVersionAt,
               "its keys are placed by hash version " + to_string(version) +
-                  ", but this library knows versions " + to_string(kHashVersion) + " and " +
-                  to_string(kGuestLanesHashVersion) +
+                  ", but this library knows versions 2 to 4" +
                   (version > kGuestLanesHashVersion ? "; use a newer nestline" : "")};
 }
 
@@ -204,10 +204,9 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
   if (kind_of(header.bits) != kind || (kind == Kind::filter && !is_width(header.bits))) {
     return Flaw{p.bits, "the fingerprint width is not 8, 9, 10, 12 or 16 bits"};
   }
-  if (kind != Kind::filter && has_guest_lanes(geometry)) {
-    return Flaw{kHashVersionAt, "its keys are placed by hash version " +
-                                    to_string(kGuestLanesHashVersion) +
-                                    ", as those of filters alone can be"};
+  const bool has_lanes = geometry.placement != Placement::anywhere;
+  if (kind != Kind::filter && has_lanes) {
+    return Flaw{kHashVersionAt, "only filters have this hash version"};
   }
   if (geometry.growth > max_growth(header.bits)) {
     return Flaw{p.growth, "the filter has grown " + to_string(geometry.growth) +
@@ -220,11 +219,10 @@ std::optional<Flaw> check_fields(const FileHeader& header, Kind kind) {
     return Flaw{p.base_blocks, "the number of base blocks, " + to_string(geometry.base_blocks) +
                                    ", is not in 1 to " + to_string(kMaxBlocks >> geometry.growth)};
   }
-  if (has_guest_lanes(geometry) && geometry.base_blocks < kLeastLaneBlocks) {
+  if (has_lanes && geometry.base_blocks < kLeastLaneBlocks) {
     return Flaw{p.base_blocks, "the number of base blocks, " + to_string(geometry.base_blocks) +
                                    ", is below " + to_string(kLeastLaneBlocks) +
-                                   ", the least in hash version " +
-                                   to_string(kGuestLanesHashVersion)};
+                                   ", the least of filters that turn over"};
   }
   const std::uint64_t slots = geometry.blocks() * slots_of(header.bits);
   if (header.keys > slots) {
@@ -325,8 +323,10 @@ std::optional<Flaw> decode_header(std::span<const std::byte> start,
     return Flaw{p.bits, "this is " + name + " and not " + kNames[static_cast<std::size_t>(kind)] +
                             ": load it as " + name};
   }
-  header.geometry.placement =
-      head.hash_version == kGuestLanesHashVersion ? Placement::guest_lanes : Placement::anywhere;
+  header.geometry.placement = head.hash_version == kHashVersion ? Placement::anywhere
+                              : head.hash_version == kOlderLanesHashVersion
+                                  ? Placement::older_lanes
+                                  : Placement::guest_lanes;
   (void)get_fields(start, kFields, header);
   if (kind == Kind::expiring) (void)get_fields(start, kTimes, header);
   if (auto flaw = check_fields(header, kind)) {
@@ -433,11 +433,13 @@ constexpr std::size_t byte_of_slot(std::uint32_t s) {
 std::optional<BlockFlaw> header_flaw(const Geometry& geometry, const Block& block) {
   const std::uint32_t header = Block::to_header(block.header_word());
   const std::uint32_t stored =
-      kHeaderOverflowMark | (has_guest_lanes(geometry) ? kHeaderGuestLevel : 0);
+      kHeaderOverflowMark | (geometry.placement == Placement::anywhere ? 0 : kHeaderGuestLevel);
   if ((header & ~stored) != 0) {
     return BlockFlaw{kOverflowMarkByte + 1, "lock and version are not 0"};
   }
-  if (Block::guest_level_of(header) > kMaxGuestLevel) {
+  constexpr std::uint32_t kMaxOlderLevel = 12;
+  if (geometry.placement == Placement::older_lanes &&
+      Block::guest_level_of(header) > kMaxOlderLevel) {
     return BlockFlaw{kOverflowMarkByte + 1, "the guest level is too high"};
   }
   return std::nullopt;

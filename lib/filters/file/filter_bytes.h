@@ -58,8 +58,8 @@ struct Stored {
   OwnedBlocks blocks;
 };
 
-// Of blocks that begin at `offset` of the storage.
-Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset);
+// Of blocks that begin at `offset` of the storage. They become blocks of the newest hash version.
+Stored make_stored(FileHeader header, Storage storage, std::size_t offset);
 
 // The checksums in all bytes of a file with this header.
 inline std::span<const std::byte> checksums_of(const FileHeader& header,

@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "lib/engine/kernels/build_kernels.h"
 #include "lib/filters/file/filter_bytes.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -78,10 +79,47 @@ void write_filter(const FileHeader& header, const Blocks& blocks, const ByteSink
   sink(checksums);
 }
 
-Stored make_stored(const FileHeader& header, Storage storage, std::size_t offset) {
+namespace {
+
+#if !NESTLINE_SMALL  // which changes no filter with guest lanes
+// Whether a resident of a class above kOlderLanesTop may be a guest: by the other blocks' marks.
+template <class L>
+bool has_unknown(const Blocks& state, std::uint64_t number) {
+  const BlocksView& view = state.view;
+  for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
+    const std::uint32_t fingerprint = L::get(view.blocks[number], slot);
+    if (class_of(fingerprint) <= kOlderLanesTop) continue;
+    const std::uint64_t other = alternate_of(view.geometry, {number, 0, fingerprint, 0});
+    if (eviction_rank(fingerprint) < view.blocks[other].overflow_mark()) return true;
+  }
+  return false;
+}
+
+// Makes a filter of hash version 3 one of version 4.
+void take_over_version_3(Blocks& state) {
+  Geometry geometry = state.view.geometry;
+  geometry.placement = Placement::guest_lanes;
+  const auto classes = [&](std::uint64_t i) { return block_classes(state.bits, geometry, i); };
+  visit_layout(state.bits, [&](auto layout) {
+    for (std::uint64_t i = 0; i < state.view.geometry.blocks(); ++i) {
+      state.engine->build->take_over_version_3(state.blocks()[i], classes(i),
+                                               has_unknown<decltype(layout)>(state, i));
+    }
+  });
+  state.view.geometry = geometry;
+}
+#endif
+
+}  // namespace
+
+Stored make_stored(FileHeader header, Storage storage, std::size_t offset) {
   auto blocks = std::make_unique<Blocks>(header, std::move(storage), offset);
   blocks->size = header.keys;
   if (is_expiring(header.bits)) set_tick(blocks->blocks(), header.tick);
+#if !NESTLINE_SMALL
+  if (header.geometry.placement == Placement::older_lanes) take_over_version_3(*blocks);
+#endif
+  header.geometry = blocks->view.geometry;
   return {header, std::move(blocks)};
 }
 

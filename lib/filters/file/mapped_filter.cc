@@ -125,7 +125,7 @@ std::uint64_t MappedFilter::capacity() const noexcept { return state_->blocks.ca
 std::uint64_t MappedFilter::max_capacity() const noexcept { return state_->blocks.max_capacity; }
 unsigned MappedFilter::growth() const noexcept { return state_->blocks.view.geometry.growth; }
 bool MappedFilter::turns_over() const noexcept {
-  return has_guest_lanes(state_->blocks.view.geometry);
+  return state_->blocks.view.geometry.placement != Placement::anywhere;
 }
 std::uint64_t MappedFilter::slots() const noexcept { return state_->blocks.shape().slots(); }
 double MappedFilter::load_factor() const noexcept {

@@ -58,10 +58,12 @@ struct Evicted {
 class BulkBlock {
  public:
   // `counts`: how many keys each block has. `placement` is the thread's own.
-  BulkBlock(const BuildKernels& kernels, const Geometry& geometry, const std::uint8_t* counts,
-            BulkPlacement& placement, Evicted& departed, std::uint64_t block)
+  BulkBlock(const BuildKernels& kernels, const Geometry& geometry, const BlockClasses& classes,
+            const std::uint8_t* counts, BulkPlacement& placement, Evicted& departed,
+            std::uint64_t block)
       : kernels_(kernels),
         geometry_(geometry),
+        classes_(classes),
         counts_(counts),
         placement_(placement),
         slots_(placement.block),
@@ -75,7 +77,7 @@ class BulkBlock {
     if (deferred.size() > kMaxBulkPlaced) deferred = thin_out(deferred);
     mark_ = block.overflow_mark();  // of a block that was folded, as its guest level
     level_ = block.guest_level();
-    kernels_.unpack(block, slots_);
+    kernels_.unpack(block, classes_, slots_);
     receive(deferred, Residence::native);
     if (level_ != 0) keep_out_of_lanes();
     let_own_leave();
@@ -96,7 +98,7 @@ class BulkBlock {
     max_mark_increase_ = max_mark_increase;
     const std::size_t taken =
         has_lanes() ? admit(arrivals, block) : std::min(arrivals.size(), kMaxBulkPlaced);
-    kernels_.unpack(block, slots_);
+    kernels_.unpack(block, classes_, slots_);
     for (const std::uint32_t pair : arrivals.subspan(taken)) {
       if (has_lanes()) {
         return_home(pair);
@@ -127,22 +129,25 @@ class BulkBlock {
     return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
   }
 
-  [[nodiscard]] bool has_lanes() const { return has_guest_lanes(geometry_); }
+  [[nodiscard]] bool has_lanes() const { return classes_.have_lanes; }
   // Guests do not leave: they would have to go home.
   [[nodiscard]] bool may_leave(Resident resident, std::size_t slot) const {
-    return !has_lanes() || class_of(resident) > level_ * kLevelClasses ||
-           !kernels_.is_in_guest_lane(resident, slot);
+    if (!has_lanes()) return true;
+    if (class_of(resident) > classes_.highest_at(level_)) return !is_open_level(level_);
+    return !kernels_.is_in_guest_lane(resident, slot);
   }
   // Raises the block's guest level for the arrivals, as far as that is possible, and puts those
   // that it covers, at most kMaxBulkPlaced, first. Returns how many they are.
   std::size_t admit(std::span<std::uint32_t> arrivals, Block& block) {
     std::uint32_t wanted = 0;
-    for (const std::uint32_t pair : arrivals) wanted = std::max(wanted, guest_level_for(pair));
-    while (wanted > block.guest_level() && !kernels_.raise_guest_level(block, wanted)) --wanted;
+    for (const std::uint32_t pair : arrivals)
+      wanted = std::max(wanted, classes_.guest_level_for(pair));
+    while (wanted > block.guest_level() && !kernels_.raise_guest_level(block, classes_, wanted))
+      --wanted;
     level_ = block.guest_level();
-    const auto end =
-        std::stable_partition(arrivals.begin(), arrivals.end(),
-                              [&](std::uint32_t pair) { return guest_level_for(pair) <= level_; });
+    const auto end = std::stable_partition(
+        arrivals.begin(), arrivals.end(),
+        [&](std::uint32_t pair) { return classes_.guest_level_for(pair) <= level_; });
     return std::min(static_cast<std::size_t>(end - arrivals.begin()), kMaxBulkPlaced);
   }
   [[nodiscard]] std::uint32_t header() const { return Block::header_of(mark_, level_); }
@@ -155,7 +160,7 @@ class BulkBlock {
   void keep_out_of_lanes() {
     for (std::size_t i = 0; i < placement_.count; ++i) {
       const Resident key = placement_.newcomer[i];
-      if (class_of(key) > level_ * kLevelClasses) continue;
+      if (class_of(key) > classes_.highest_at(level_)) continue;
       for (std::uint64_t bits = placement_.bucket[i]; bits != 0; bits &= bits - 1) {
         const std::uint32_t slot = first_slot(bits);
         if (kernels_.is_in_guest_lane(key, slot)) placement_.bucket[i] ^= std::uint64_t{1} << slot;
@@ -181,7 +186,7 @@ class BulkBlock {
     std::copy_n(placement_.newcomer, kMaxBulkPlaced, all.begin() + kMaxBulkPlaced);
     const Which departed = let_leave(
         all.data(), {first_bits(kernels_.slots) & ~slots_.free, first_bits(placement_.count)},
-        kernels_.slots - free + placement_.count, placement_.count - free, max_rank());
+        kernels_.slots - free + placement_.count, placement_.count - free, kMaxRank);
     slots_.release(departed[0]);
     for (std::uint64_t bits = departed[1]; bits != 0;) {
       const auto highest = static_cast<std::size_t>(std::bit_width(bits)) - 1;
@@ -207,11 +212,10 @@ class BulkBlock {
     const std::size_t keys = wanted > 3 ? wanted : 2 * wanted + 2;
     return static_cast<std::uint32_t>(keys * kEvictionRanks / count + 1);
   }
-  // The highest rank that may leave. With guest lanes no mark becomes that of a mixed block.
-  [[nodiscard]] std::uint32_t max_rank() const { return kEvictionRanks - (has_lanes() ? 2 : 1); }
+  static constexpr std::uint32_t kMaxRank = kEvictionRanks - 1;
   // The highest rank that may leave for an arrival.
   [[nodiscard]] std::uint32_t last_rank() const {
-    return std::min(mark_ + max_mark_increase_ - 1, max_rank());
+    return std::min(mark_ + max_mark_increase_ - 1, kMaxRank);
   }
 
   // Evicts up to `wanted` of these keys and returns which: those of the lowest ranks, at most
@@ -261,7 +265,7 @@ class BulkBlock {
   void make_room_for_own(Resident key, std::uint64_t bucket) {
     bool done = false;
     slots_.resident[kernels_.slots] = key;
-    by_rank(slots_.resident, kernels_.slots + 1, kWindow, max_rank(), [&](std::size_t i) {
+    by_rank(slots_.resident, kernels_.slots + 1, kWindow, kMaxRank, [&](std::size_t i) {
       std::uint64_t alternate = 0;
       if (i != kernels_.slots) return done = replace(i, key, bucket);
       if (!has_roomy_alternate(key, alternate)) return false;
@@ -368,6 +372,7 @@ class BulkBlock {
 
   const BuildKernels& kernels_;
   const Geometry& geometry_;
+  const BlockClasses classes_;
   const std::uint8_t* counts_;
   BulkPlacement& placement_;
   UnpackedBlock& slots_;

@@ -116,7 +116,7 @@ class BulkBuild {
     for_each_range([&](std::size_t range, BuildScratch&) { unite(range, from, times, rest); });
     place_deferred();
     return std::ranges::all_of(departed_, [](const Evicted& of) { return of.refused.empty(); }) &&
-           visit_layout(state_->bits, [&](auto layout) { return insert_late<decltype(layout)>(); });
+           insert_late();
   }
 
  private:
@@ -203,16 +203,14 @@ class BulkBuild {
   }
 
   // Fills the blocks of a range with the residents of the blocks that they are folded from. Guests
-  // that have lost their slots arrive again, as the evicted. What a mixed block has no slot for
+  // that have lost their slots arrive again, as the evicted. What an open block has no slot for
   // waits until the end.
   void unite(std::size_t range, const Blocks& from, std::uint32_t times, FoldRest& rest) {
-    const bool has_lanes = has_guest_lanes(view_.geometry);
     const std::uint64_t first = first_block(range);
     for (std::uint64_t i = first; i < first_block(range + 1); ++i) {
       Block& to = state_->blocks()[i];
-      kernels_.fold_block(from.view.blocks + (i << times), std::size_t{1} << times, has_lanes, to,
-                          free_[i], rest);
-      const bool waits = is_mixed(i);
+      kernels_.fold_block(from.view, i << times, std::size_t{1} << times, to, free_[i], rest);
+      const bool waits = is_open(i);
       const auto number = static_cast<std::uint32_t>(i - first) << 20;
       for (std::size_t n = 0; n < rest.natives; ++n) {
         if (waits) {
@@ -227,17 +225,18 @@ class BulkBuild {
     }
   }
 
-  // Stores those who wait. Who they are is not known (home_of_resident).
-  template <class L>
+  // Stores those who wait, of whom some may be natives or guests (lanes.h, G3).
   bool insert_late() {
     return std::ranges::all_of(late_, [&](std::uint64_t key) {
       const std::uint32_t fingerprint = key & 0xffff;
       const auto bucket_offset = static_cast<std::uint32_t>(key >> 16 & 0xf);
       const std::uint64_t bucket = bucket_of(state_->bits, fingerprint, bucket_offset);
       const Place here{key >> 20, bucket, fingerprint, bucket_offset};
-      const Block& block = state_->blocks()[here.block];
-      const Place home = home_of_resident<L>(block, *state_, here, 0);
-      return state_->engine->of_filters().operations.alone.insert_at(state_->view, home) ==
+      if (block_classes(state_->bits, view_.geometry, here.block)
+              .is_unknown_at(state_->blocks()[here.block].guest_level(), fingerprint)) {
+        open_for(*state_, here);
+      }
+      return state_->engine->of_filters().operations.alone.insert_at(state_->view, here) ==
              Outcome::stored;
     });
   }
@@ -285,9 +284,9 @@ class BulkBuild {
     });
   }
 
-  // Nobody is evicted to a mixed block, which only a fold has: who could leave is not known.
-  [[nodiscard]] bool is_mixed(std::uint64_t block) const {
-    return has_guest_lanes(view_.geometry) && state_->blocks()[block].overflow_mark() == kMixed;
+  // Nobody is evicted to an open block, which only a fold has: who could leave is not known.
+  [[nodiscard]] bool is_open(std::uint64_t block) const {
+    return is_open_level(state_->blocks()[block].guest_level());
   }
   void count_own(std::size_t range) {
     Counts counts;
@@ -296,7 +295,7 @@ class BulkBuild {
     const std::size_t blocks = blocks_of(range);
     for (std::size_t i = 0; i < blocks; ++i) {
       const auto free = static_cast<std::uint32_t>(std::popcount(free_[first + i]));
-      counts_[first + i] = is_mixed(first + i) ? 255 : saturated(counts[i] + kernels_.slots - free);
+      counts_[first + i] = is_open(first + i) ? 255 : saturated(counts[i] + kernels_.slots - free);
     }
   }
 
@@ -337,7 +336,9 @@ class BulkBuild {
   }
 
   BulkBlock block(std::uint64_t number, std::size_t range, BuildScratch& scratch) {
-    return {kernels_, view_.geometry, counts_, scratch.block, departed_[range], number};
+    return {kernels_, view_.geometry, block_classes(state_->bits, view_.geometry, number),
+            counts_,  scratch.block,  departed_[range],
+            number};
   }
 
   void place_own(std::size_t range, BuildScratch& scratch) {

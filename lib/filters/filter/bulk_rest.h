@@ -149,7 +149,7 @@ class BulkRest {
       using Lanes = GuestLanes<Laned<decltype(layout)> >;
       const auto copies = [&](const Place& place, bool is_home) {
         const Block& block = state_->blocks()[place.block];
-        const Lanes lanes(true, block);
+        const Lanes lanes(block_classes(state_->bits, geometry, place.block), block);
         const std::uint64_t own =
             is_home ? lanes.of_native(place.fingerprint) : lanes.of_guests_now(place.fingerprint);
         return std::popcount(state_->engine->block.copies(block, place) & own);
@@ -181,10 +181,12 @@ class BulkRest {
     };
     const bool is_alone = high.block == low.block;
     const int all = copies(low) + (is_alone ? 0 : copies(high));
-    const int most = std::popcount(low.bucket) + (is_alone ? 0 : std::popcount(high.bucket));
+    // With guest lanes those of one home find no more than in one block.
+    const bool in_both = !is_alone && !has_guest_lanes(state_->view.geometry);
+    const int most = std::popcount(low.bucket) + (in_both ? std::popcount(high.bucket) : 0);
     return {static_cast<std::uint64_t>(all),
             {most_of_home(low), most_of_home(high)},
-            all == most ? Outcome::too_many_copies : Outcome::full};
+            all >= most ? Outcome::too_many_copies : Outcome::full};
   }
 
   // The same key in its other block.

@@ -23,7 +23,7 @@ template <class L>
 bool fold_by_inserts(const Blocks& from, std::uint32_t times, Blocks& made) {
   const std::uint64_t blocks = from.view.geometry.blocks();
   for (std::uint64_t i = 0; i < blocks; ++i) {
-    raise_header(from.view.blocks[i], made.blocks()[i >> times]);
+    raise_mark(from.view.blocks[i], made.blocks()[i >> times]);
   }
   for (std::uint64_t i = 0; i < blocks; ++i) {
     for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
@@ -56,7 +56,7 @@ bool fold_by_inserts(const Blocks& from, std::uint32_t times, Blocks& made) {
     for (std::uint64_t child = i << times; child < (i + 1) << times; ++child) {
       Block block;  // a reader may lock that of `from` meanwhile
       copy_shared<kBlockBytes>(from.view.blocks[child].bytes.data(), block.bytes.data());
-      raise_header(block, to);
+      raise_mark(block, to);
       std::uint64_t slots = L::kAllSlots & ~made.engine->block.free_slots(block);
       if ((slots & ~free) == 0) {
         for (std::size_t byte = 0; byte < kBlockBytes - 8; byte += 8) {

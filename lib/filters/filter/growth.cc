@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "lib/engine/kernels/build_kernels.h"
 #include "lib/filters/filter/sizing.h"
 
 namespace nestline { inline namespace v0_3 {
@@ -67,6 +68,28 @@ void copy_blocks(const Blocks& from, Blocks& to) {
 //              slot. Fits as much as single inserts do.
 enum class Order : std::uint8_t { by_block, by_slot };
 
+// Opens the other blocks of a home's residents one by one until an insert there finds room: many
+// pairs of copies, of which guest lanes take one each, leave it none. The higher classes first:
+// what is open for them alone is closed sooner (lanes.h).
+template <class L, class Insert>
+Outcome open_alternates(Blocks& made, const Place& home, const Insert& insert) {
+#if !NESTLINE_SMALL
+  const BlockClasses classes = block_classes(made.bits, made.view.geometry, home.block);
+  for (const bool higher : {true, false}) {
+    for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
+      const std::uint32_t fingerprint = L::get(made.blocks()[home.block], slot);
+      if (fingerprint == 0 || higher != (class_of(fingerprint) > classes.often_away())) continue;
+      const Place away = moved(made.view.geometry, {home.block, 0, fingerprint, 0});
+      made.engine->build->open(made.blocks()[away.block], classes, fingerprint);
+      if (insert() == Outcome::stored) return Outcome::stored;
+    }
+  }
+#else
+  (void)made, (void)home, (void)insert;
+#endif
+  return Outcome::full;
+}
+
 // Makes the union in the blocks of `made`, and counts the copies that are not in it. Any outcome
 // but stored means that a fingerprint found no room and the blocks are unusable.
 //
@@ -110,19 +133,25 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
       if (fingerprint == 0) continue;
       const std::uint32_t bucket_offset = L::bucket_offset_at(fingerprint, slot);
       const Place place = home_of_resident<L>(
-          from[block], made,
+          from[block], block_classes(made.bits, made.view.geometry, block), made,
           {block, bucket_of(made.bits, fingerprint, bucket_offset), fingerprint, bucket_offset},
           slot);
-      const std::uint32_t crowd = copies == Copies::most ? L::kMaxCopies : L::kChoices;
+      const bool in_both = copies == Copies::most && !has_guest_lanes(made.view.geometry);
+      const std::uint32_t crowd = in_both ? L::kMaxCopies : L::kChoices;
       const auto is_crowded = [&] { return order == Order::by_slot && count(place) + 1 >= crowd; };
       const auto has_way = [&](const Place& to) {
-        return bool{made.engine->block.find_path_to_free(made.blocks()[to.block], to,
-                                                         native_of(made.view.geometry))};
+        return bool{made.engine->block.find_path_to_free(
+            made.blocks()[to.block], to, native_of(made.view.geometry),
+            block_classes(made.bits, made.view.geometry, to.block))};
       };
       const bool is_in_vain = keys - made.size >= kManySearches && is_crowded() &&
                               !has_way(place) && !has_way(moved(made.view.geometry, place));
       Outcome outcome =
           is_in_vain ? Outcome::too_many_copies : *insert(place, L::value(from[block], slot));
+      if (outcome == Outcome::full && has_guest_lanes(made.view.geometry)) {
+        outcome = open_alternates<L>(made, place,
+                                     [&] { return *insert(place, L::value(from[block], slot)); });
+      }
       if (outcome == Outcome::stored) continue;
       if (is_crowded()) outcome = Outcome::too_many_copies;
       if (outcome == Outcome::full || copies == Copies::all) return outcome;
@@ -134,6 +163,39 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
 
 }  // namespace
 
+void open_for(Blocks& into, const Place& place) {
+#if !NESTLINE_SMALL
+  const Engine& engine = *into.engine;
+  const BlockClasses classes = block_classes(into.bits, into.view.geometry, place.block);
+  Block& block = into.blocks()[place.block];
+  engine.build->open(block, classes, place.fingerprint);
+  if (engine.block.find_path_to_free(block, place, Residence::native, classes)) return;
+  engine.build->open(into.blocks()[moved(into.view.geometry, place).block], classes,
+                     place.fingerprint);
+#else
+  (void)into, (void)place;  // there are no guest lanes
+#endif
+}
+
+namespace {
+
+// Where a doubling takes a bit of the low byte, a child's guest level covers what that of its
+// parent covers of its classes.
+void split_guest_levels(const Blocks& state, Blocks& made) {
+  const auto shift = [](const Blocks& of) {
+    return block_classes(of.bits, of.view.geometry, 0).shift;
+  };
+  if (shift(made) == shift(state)) return;
+  for (std::uint64_t i = 0; i < made.view.geometry.blocks(); ++i) {
+    Block& child = made.blocks()[i];
+    if (const std::uint32_t level = child.guest_level(); level != 0) {
+      child.set_guest_level(level_of_child(level, i % 2 != 0));
+    }
+  }
+}
+
+}  // namespace
+
 OwnedBlocks grown(const Blocks& state) {
   const Geometry& geometry = state.view.geometry;
   if (!can_grow(state.bits, geometry)) return nullptr;
@@ -141,6 +203,7 @@ OwnedBlocks grown(const Blocks& state) {
   auto made = fresh(state, doubled, grown_capacity(state.bits, doubled, state.capacity));
   const auto from = blocks_of(state);
   state.engine->split(from.data(), from.size(), geometry.growth, made->blocks());
+  split_guest_levels(state, *made);
   made->size = state.size;
   return made;
 }

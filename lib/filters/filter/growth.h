@@ -45,20 +45,20 @@ OwnedBlocks full_copy(const Blocks& state);
 OwnedBlocks ready_for_copy(const Shape& shape, std::pmr::memory_resource* memory);
 bool copy_into(const Blocks& state, Blocks& to) noexcept;
 
-// The home of a resident of a block of another filter, for an insert into `into`. With guest lanes
-// that of a guest is its other block. Who a resident of a mixed block is, is not known: if it has
-// to leave, its other block is mixed too. All marks of `into` cover what is away in the other
-// filter.
+// Opens the block of a resident of whom it is not known whether it is a native, for an insert there
+// (lanes.h, G3), and if it may have to leave its other block too. All marks of `into` cover what
+// may be away.
+void open_for(Blocks& into, const Place& place);
+// The home of a resident of a block of another filter, which has these classes, for an insert into
+// `into`. With guest lanes that of a guest is its other block.
 template <class L>
-Place home_of_resident(const Block& from, Blocks& into, Place place, std::uint32_t slot) {
+Place home_of_resident(const Block& from, const BlockClasses& classes, Blocks& into, Place place,
+                       std::uint32_t slot) {
   const Geometry& geometry = into.view.geometry;
   if (!has_guest_lanes(geometry)) return place;
-  const GuestLanes<Laned<L>> lanes(true, from);
+  const GuestLanes<Laned<L>> lanes(classes, from);
   if (lanes.is_guest(place.fingerprint, slot)) return moved(geometry, place);
-  if (!lanes.apply() && eviction_rank(place.fingerprint) < kGuestClasses &&
-      !into.engine->block.find_path_to_free(into.blocks()[place.block], place, Residence::native)) {
-    into.blocks()[moved(geometry, place).block].set_overflow_mark(kMixed);
-  }
+  if (lanes.is_unknown(place.fingerprint)) open_for(into, place);
   return place;
 }
 

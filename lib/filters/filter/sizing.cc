@@ -340,9 +340,9 @@ double second_probe_share(int bits, double load, unsigned growth, bool turns_ove
   constexpr std::array<Fit, kFilterWidths.size()> kFits = {
       {{0.068, 19}, {0.0765, 18}, {0.081, 17.3}, {0.090, 16.3}, {0.092, 14.5}}};
   // The same after 32 turnovers of a filter with guest lanes, at 80, 85, 90, 93 and 95 %: within a
-  // seventh, and seldom below.
+  // sixth, and seldom below.
   constexpr std::array<Fit, kFilterWidths.size()> kLivedFits = {
-      {{0.146, 22.5}, {0.161, 21.1}, {0.174, 19.8}, {0.211, 18.9}, {0.185, 15.3}}};
+      {{0.125, 21.3}, {0.135, 19.8}, {0.143, 19.8}, {0.149, 18.9}, {0.140, 15.2}}};
   const std::size_t index = index_of_width(bits);
   const double fresh = (turns_over ? kLivedFits[index] : kFits[index]).at(load);
   // A block keeps the highest mark from all its past fillings. Measured on 2000 base blocks through

@@ -173,7 +173,7 @@ func read(path, kind string) ([]byte, error) {
 // header is what a file says of itself: its table, still without blocks, and where its parts are.
 type header struct {
 	table
-	begin, guests, marks, sums, end, life, swept uint64
+	begin, mostLevel, marks, sums, end, life, swept uint64
 }
 
 // parseHeader checks the first bytes of a file of this size, in the order of section 6 of FORMAT.md.
@@ -198,7 +198,7 @@ func parseHeader(start []byte, size uint64, kind string) (*header, error) {
 	if err := firstWrong(limits{"the byte order", 8, u32(h, 8), 0x01020304, 0x01020304},
 		limits{"the format version", 12, format, 1, 2},
 		limits{"the length of the file", size, size, begin, math.MaxInt64},
-		limits{"the hash version", 16, version, 2, 3},
+		limits{"the hash version", 16, version, 2, 4},
 		limits{"the checksum of the header", begin - 8, is, sum, sum}); err != nil {
 		return nil, err
 	}
@@ -207,7 +207,7 @@ func parseHeader(start []byte, size uint64, kind string) (*header, error) {
 	if t.kind != kind {
 		return nil, &FormatError{at(20), fmt.Sprintf("the width is %d, which is none of %s", u32(h, 20), kind)}
 	}
-	guests, blocks, capacity, maxCapacity := version-2, t.bases<<t.growth, u64(h, 56), u64(h, 64)
+	mostLevel, blocks, capacity, maxCapacity := [3]uint64{0, 12, 15}[version-2], t.bases<<t.growth, u64(h, 56), u64(h, 64)
 	t.printShift, t.offsetShift = 64-t.bits, 48-t.bits
 	t.slotBytes, t.exact = t.print[0].step/8, t.bits == 8 && kind != expiring
 	t.segmentBytes = t.perSegment * t.slotBytes
@@ -220,7 +220,7 @@ func parseHeader(start []byte, size uint64, kind string) (*header, error) {
 	}
 	t.before = mix(t.seed, mixB, mixA)
 	t.multiplier = mix(t.before+t.seed, mixA, mixB) | 1
-	t.alternateBits = [2]uint64{math.MaxUint64, 0xff0}[guests&1]
+	t.alternateBits = [2]uint64{math.MaxUint64, 0xff0}[min(1, mostLevel)]
 	doublings, life, marks, unusedAt, unused := t.bits-4, [2]uint64{}, uint64(0), uint64(80), notZero(h[80:4088])
 	if kind == expiring {
 		doublings, life, marks, t.leastLeft = 0, [2]uint64{1, 14}, (blocks+63)/64, 1
@@ -241,9 +241,9 @@ func parseHeader(start []byte, size uint64, kind string) (*header, error) {
 	if format == 2 {
 		stated = end + 8
 	}
-	if err := firstWrong(limits{"the hash version of " + kind, 16, version, 2, 3 - min(1, t.valueBits)},
+	if err := firstWrong(limits{"the hash version of " + kind, 16, version, 2, 4 - 2*min(1, t.valueBits)},
 		limits{"the growth", at(32), t.growth, 0, doublings},
-		limits{"the number of base blocks", at(24), t.bases, 1 + 63*guests, 1 << 40 >> t.growth},
+		limits{"the number of base blocks", at(24), t.bases, 1 + 63*min(1, mostLevel), 1 << 40 >> t.growth},
 		limits{"the number of keys", at(48), t.keys, 0, slots},
 		limits{"the capacity", at(56), capacity, leastCapacity, slots},
 		limits{"the maximal capacity", at(64), maxCapacity, 0, most},
@@ -257,7 +257,7 @@ func parseHeader(start []byte, size uint64, kind string) (*header, error) {
 		limits{"the length of the file", min(size, end+8), size, end + 8, end + 8}); err != nil {
 		return nil, err
 	}
-	return &header{t, begin, guests, marks, sums, end, u32(h, 80), u64(h, 96)}, nil
+	return &header{t, begin, mostLevel, marks, sums, end, u32(h, 80), u64(h, 96)}, nil
 }
 
 // parse checks the header, and then all the rest in the order of that section.
@@ -280,7 +280,7 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 		err = firstWrong(limits{"the number of bytes behind the next marks that are not 0", behind, notZero(file[behind:sums]), 0, 0})
 	}
 	if err == nil {
-		err = t.checkBlocks(h.begin, h.guests, h.life, h.swept)
+		err = t.checkBlocks(h.begin, h.mostLevel, h.life, h.swept)
 	}
 	if err != nil {
 		return nil, err
@@ -288,14 +288,14 @@ func parse[T Filter | ExpiringFilter | Maplet](file []byte, kind string) (*T, er
 	return &T{*t}, nil
 }
 
-func (t *table) checkBlocks(begin, guests, life, swept uint64) error {
+func (t *table) checkBlocks(begin, mostLevel, life, swept uint64) error {
 	anyPrint := t.growth == 0 && t.kind != expiring
 	keys, mostLeft := uint64(0), 15-14*t.leastLeft+life // that a slot of an expiring filter has, or 15
 	for at := range t.blocks {
 		b, i := &t.blocks[at], uint64(at)
 		child, leastLeft := i&(1<<t.growth-1), min(1, swept-min(swept, i))
 		level := bits.RotateLeft32(uint32(u32(b[:], 60)>>8), -1)
-		wrong := uint64(level) > 12*guests || t.bits == 9 && b[58]>>4|b[59] > 0
+		wrong := uint64(level) > mostLevel || t.bits == 9 && b[58]>>4|b[59] > 0
 		for s := uint64(0); s < t.segments*t.perSegment; s++ {
 			if b[s*t.slotBytes&63] != 0 && anyPrint {
 				keys++

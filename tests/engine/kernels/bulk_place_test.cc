@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -60,7 +61,7 @@ TYPED_TEST(SettleTest, SettleStoresAsManyAsPossible) {
       for (std::uint32_t& pair : pairs) pair = random_pair<L>(random);
       // Copies, so that some blocks have too many for a few slots.
       if (round % 3 == 0) std::fill_n(pairs.begin(), std::min<std::size_t>(count, 7), pairs[0]);
-      kernels.unpack(Block{}, block);
+      kernels.unpack(Block{}, {}, block);
       std::vector<Resident> newcomers;
       std::vector<Resident> held;
       std::vector<Resident> missing;
@@ -145,37 +146,61 @@ TYPED_TEST(SettleTest, FoldKeepsAllResidents) {
       std::vector<Block> from(count);
       std::vector<std::uint32_t> all;
       std::uint32_t mark = 0;
-      std::uint32_t level = 0;
-      for (Block& block : from) {
-        block.set_overflow_mark(random() % 4 == 0 ? kMixed
-                                                  : static_cast<std::uint32_t>(random() % 255));
-        if (has_lanes)
-          block.set_guest_level(
-              random() % 3 == 0 ? static_cast<std::uint32_t>(random() % kMaxGuestLevel) : 0);
-        for (std::uint64_t i = random() % most; i-- > 0;) {
+      // Doubled as often as it is folded, or so often that all fingerprints begin alike.
+      const auto times = static_cast<std::uint32_t>(std::countr_zero(count));
+      const std::uint32_t growth = random() % 2 == 0 ? times : max_growth(L::kBits);
+      const BlocksView view = {
+          from.data(),
+          {1, growth, has_lanes ? Placement::guest_lanes : Placement::anywhere},
+          derive_secrets(5)};
+      const auto classes_of = [&](std::size_t i) {
+        return block_classes<Laned<L> >(view.geometry, i);
+      };
+      for (std::size_t i = 0; i < count; ++i) {
+        Block& block = from[i];
+        block.set_overflow_mark(static_cast<std::uint32_t>(random() % 256));
+        if (has_lanes) {
+          block.set_guest_level(random() % 3 == 0 ? static_cast<std::uint32_t>(random() % 16) : 0);
+        }
+        for (std::uint64_t keys = random() % most; keys-- > 0;) {
           const auto slot = static_cast<std::uint32_t>(random() % L::kSlots);
-          L::set(block, slot, random_pair<L>(random) & 0xffff);
+          const std::uint32_t own = 0xffu >> classes_of(i).shift;
+          const std::uint32_t fingerprint = random_pair<L>(random) & (0xff00 | own);
+          L::set(block, slot, fingerprint | classes_of(i).first | (fingerprint & own ? 0 : 1));
         }
         mark = std::max(mark, block.overflow_mark());
-        level = std::max(level, block.guest_level());
         const auto some = pairs_of<L>(block);
         all.insert(all.end(), some.begin(), some.end());
       }
-      const auto is_guest = [&](const Block& block, std::uint32_t pair, std::uint32_t slot) {
-        return GuestLanes<Laned<L> >(has_lanes, block).is_guest(pair & 0xffff, slot);
+      const auto lanes_of = [&](std::size_t i) {
+        return GuestLanes<Laned<L> >(classes_of(i), from[i]);
       };
       Block to{};
       std::uint64_t free = 0;
-      fold(from.data(), count, has_lanes, to, free, rest);
-      ASSERT_EQ(to.header(), Block::header_of(mark, level));
+      fold(view, 0, count, to, free, rest);
+      ASSERT_EQ(to.overflow_mark(), mark);
       ASSERT_EQ(free, engine.block.free_slots(to));
-      const GuestLanes<Laned<L> > lanes(has_lanes, to);
+      Geometry folded = view.geometry;
+      folded.growth -= times;
+      const GuestLanes<Laned<L> > lanes(block_classes<Laned<L> >(folded, 0), to);
       std::uint64_t kept = 0;
-      for (const Block& block : from) {
+      for (std::size_t i = 0; i < count; ++i) {
+        const Block& block = from[i];
+        // Whose residents may be guests stay so, and known guests are known or may be.
+        if (lanes_of(i).is_open()) {
+          ASSERT_TRUE(lanes.is_open());
+        }
+        if (lanes_of(i).is_open()) {
+          ASSERT_LE(lanes.highest(), std::max(lanes_of(i).highest(), 1u));
+        }
+        if (!lanes.is_open() && lanes_of(i).highest() >= classes_of(i).first) {
+          ASSERT_GE(lanes.highest(), lanes_of(i).highest());
+        }
         for (std::uint32_t s = 0; s < L::kSlots; ++s) {
           const std::uint32_t fingerprint = L::get(block, s);
           if (fingerprint == 0 || (kept >> s & 1) != 0) continue;
-          const bool would_be = lanes.is_guest(fingerprint, s) && !is_guest(block, fingerprint, s);
+          const bool would_be =
+              lanes.is_guest(fingerprint, s) && !lanes_of(i).is_guest(fingerprint, s);
           if (would_be) continue;
           kept |= std::uint64_t{1} << s;
           ASSERT_EQ(L::get(to, s), fingerprint);

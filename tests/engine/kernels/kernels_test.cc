@@ -246,7 +246,7 @@ TYPED_TEST(KernelsTest, CandidatesAndTheirOtherBlocks) {
 // Without guest lanes.
 template <class L>
 bool is_possible(const Block& block, EvictionPath path) {
-  return still_valid<L>(block, path, GuestLanes<L>(false, block), L::kAllSlots);
+  return still_valid<L>(block, path, GuestLanes<L>({}, block), L::kAllSlots);
 }
 
 // Whether each step of a path is possible in the block, from the bucket to one of the goals.
@@ -316,7 +316,7 @@ TYPED_TEST(KernelsTest, AppliedPathsAreShortest) {
         const std::uint64_t bucket = L::bucket(fingerprint, bucket_offset);
         const std::uint64_t free = kernels.free_slots(block);
         const EvictionPath path = kernels.find_path_to_free(
-            block, {0, 0, fingerprint, bucket_offset}, Residence::anywhere);
+            block, {0, 0, fingerprint, bucket_offset}, Residence::anywhere, {});
         EXPECT_EQ(path.steps(), free == 0 ? 0 : expected_steps<L>(block, bucket, free));
         EXPECT_FALSE(path && !is_possible<L>(block, path));
         Block expected = block;
@@ -546,7 +546,7 @@ TYPED_TEST(FilterKernelsTest, UnpackAndPack) {
     const BuildKernels& kernels = *engine.build;
     for (const Block& block : sample_blocks<L>()) {
       UnpackedBlock unpacked;
-      kernels.unpack(block, unpacked);
+      kernels.unpack(block, {}, unpacked);
       EXPECT_EQ(unpacked.free, slots_where<L>(block, [](std::uint32_t f) { return f == 0; }));
       Block expected{};
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {

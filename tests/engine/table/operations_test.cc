@@ -91,7 +91,7 @@ TYPED_TEST(OperationsTest, InsertByTheShortestPath) {
       const std::vector<Block> before = blocks;
       const Block& home = before[expected.block];
       const EvictionPath path =
-          this->kernels_->find_path_to_free(home, expected, Residence::anywhere);
+          this->kernels_->find_path_to_free(home, expected, Residence::anywhere, {});
       const Result outcome = filter.insert(this->view(), hash);
       if (path) {
         ASSERT_EQ(outcome, Outcome::stored);

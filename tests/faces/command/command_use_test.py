@@ -331,7 +331,7 @@ class Info(CommandTest):
             self.expect(["add", "f"], stdin=more)
             self.assertIs(self.info("f")["turns_over"], True)
             self.expect(["verify", "f", "-"], stdin=more + keys[len(lines(b"key", 10000)):])
-            self.assertEqual(int.from_bytes(self.read("f")[16:20], "little"), 3)
+            self.assertEqual(int.from_bytes(self.read("f")[16:20], "little"), 4)
         self.build("small", lines(b"key", 100), "--turns-over")
         self.assertIs(self.info("small")["turns_over"], False)
         self.build("plain", keys)

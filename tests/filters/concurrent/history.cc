@@ -105,7 +105,7 @@ class Specification {
       case Outcome::stored:
         return room;
       case Outcome::too_many_copies:
-        return !room;
+        return at_both(operation.key, content) >= history_.classes[operation.key].least;
       case Outcome::full:
         return room && (content.size() >= history_.full_from || crowded_by_copies(content));
       default:
@@ -139,14 +139,16 @@ class Specification {
       sum.copies[key] = static_cast<std::uint8_t>(sum.copies[key] + operation.copies[key]);
     }
     bool room = true;
+    bool surely = true;
     for (std::size_t key = 0; key < history_.classes.size(); ++key) {
       room = room && at_both(key, sum) <= history_.classes[key].limit;
+      surely = surely && at_both(key, sum) <= history_.classes[key].least;
     }
     if (operation.outcome == Outcome::stored) {
       return room ? std::optional(sum) : std::nullopt;
     }
     const bool full = sum.size() > history_.full_from || crowded_by_copies(sum);
-    return !room || full ? std::optional(content) : std::nullopt;
+    return !surely || full ? std::optional(content) : std::nullopt;
   }
 
   const History& history_;

@@ -17,7 +17,7 @@
 //   may_contain  is true if home > 0, false if home + away == 0, otherwise either
 //   count        is between home and home + away
 //   insert       is stored if home + away is below the limit of the bucket pair, else
-//   `too_many_copies`;
+//   `too_many_copies`, with guest lanes from fewer copies on;
 //                or `full`, but only when the whole filter holds `full_from` keys or more, or when
 //                some class has so many copies that they cannot step aside for each other or for
 //                another class
@@ -50,6 +50,7 @@ using Copies = std::array<std::uint8_t, kMaxClasses>;
 struct KeyClass {
   int partner = kNoPartner;
   unsigned limit = 0;  // copies of it and its partner together that their buckets can hold
+  unsigned least = 0;  // from so many on they may be too many: with guest lanes below the limit
 };
 
 enum class Kind : std::uint8_t {

@@ -18,7 +18,7 @@ namespace nestline::test { namespace {
 // Two classes that are partners, and one alone.
 History history_of(std::initializer_list<Operation> operations) {
   History history;
-  history.classes = {{1, 8}, {0, 8}, {kNoPartner, 4}};
+  history.classes = {{1, 8, 8}, {0, 8, 8}, {kNoPartner, 4, 4}};
   history.choices = 4;
   history.full_from = 10;
   history.operations = operations;

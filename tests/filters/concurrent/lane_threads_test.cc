@@ -238,7 +238,7 @@ TEST_P(LaneFaults, AGuestThatIsClearedFirstIsNoticed) {
   });
 }
 
-// x is away in a block that is mixed, where another writer moves it to another slot while what
+// x is away in an open block, where another writer moves it to another slot while what
 // erases a key of x's home looks for such guests.
 template <class L>
 struct MovingGuest {
@@ -271,7 +271,7 @@ struct MovingGuest {
     away = alternate_of(geometry, home);
     to = first_slot(home.bucket);
     from = static_cast<std::uint32_t>(std::bit_width(home.bucket)) - 1;
-    blocks[away].set_overflow_mark(kMixed);
+    blocks[away].set_guest_level(kOpenToAllLevel);
     blocks[home.block].set_overflow_mark(kClass);
     L::set(blocks[away], from, home.fingerprint);
     const BlocksView view = {blocks.data(), geometry, {}, L::kBits, bucket_table(L::kBits)};

@@ -376,7 +376,7 @@ class FirstTry {
   // Stores in a block that then has this content besides.
   bool store(const Place& place, const Block& content) {
     const EvictionPath way =
-        engine_of<L>().block.find_path_to_free(content, place, Residence::anywhere);
+        engine_of<L>().block.find_path_to_free(content, place, Residence::anywhere, {});
     if (!way) return false;
     empty(place.block, content);
     apply<L>(change(place.block), way, place.fingerprint, death_after(now_, life_));

@@ -98,7 +98,11 @@ TEST_P(GoldenTest, IsReadAndGivesTheSameAnswers) {
   EXPECT_EQ(golden::answers(filter), test::read_file(NESTLINE_TEST_DATA "/golden/" +
                                                      std::string(GetParam().name) + ".answers"));
   for (std::uint64_t i = 0; i < GetParam().integers; ++i) ASSERT_TRUE(filter.may_contain(i)) << i;
-  EXPECT_EQ(test::saved_bytes(filter), file);
+  const Bytes saved = test::saved_bytes(filter);
+  if (fields.hash_version != 3) {
+    EXPECT_EQ(saved, file);
+  }
+  EXPECT_EQ(test::saved_bytes(Filter::load(saved)), saved);
 }
 
 // Inserts must put keys into the same places too: replicas that get the same operations must hold
@@ -111,10 +115,10 @@ TEST_P(GoldenTest, IsBuiltTheSameAgain) {
 }
 
 TEST(Golden, BytesAreThese) {
-  constexpr std::array<std::uint64_t, 9> kChecksums = {
-      0x9c0d9c4dc8b340c5, 0x9f2092c8bebdff6b, 0x75a5544b7fe8f1b3,
-      0x43578110347389c2, 0x5774aa817f70a82d, 0xd432fcc28efe0dc7,
-      0xd3783157875630d8, 0x18f842338b25d558, 0x9835ad0ff9dad796};
+  constexpr std::array<std::uint64_t, 11> kChecksums = {
+      0x9c0d9c4dc8b340c5, 0x9f2092c8bebdff6b, 0x75a5544b7fe8f1b3, 0x43578110347389c2,
+      0x5774aa817f70a82d, 0xd432fcc28efe0dc7, 0xd3783157875630d8, 0x18f842338b25d558,
+      0x9835ad0ff9dad796, 0x7042b8bdd2988d2e, 0x81fd078091c5d75b};
   for (std::size_t i = 0; i < kChecksums.size(); ++i) {
     EXPECT_EQ(checksum(read_golden(golden::kGoldens[i].name)), kChecksums[i]);
   }
@@ -234,12 +238,12 @@ TEST(Damage, OtherVersionsAreNamed) {
         "format version is 3, but this library reads versions 1 and 2; use a newer nestline");
   }
   expect_refusal(with(kFormatVersionAt, 0, good.size()), kFormatVersionAt, "format version is 0");
-  expect_refusal(with(kHashVersionAt, 4, good.size()), kHashVersionAt,
-                 "hash version 4, but this library knows versions 2 and 3; use a newer nestline");
+  expect_refusal(with(kHashVersionAt, 5, good.size()), kHashVersionAt,
+                 "hash version 5, but this library knows versions 2 to 4; use a newer nestline");
   const FormatError old = refusal(with(kHashVersionAt, 1, good.size()));
   EXPECT_EQ(old.offset, kHashVersionAt);
   EXPECT_TRUE(
-      std::string(old.cause).ends_with("hash version 1, but this library knows versions 2 and 3"));
+      std::string(old.cause).ends_with("hash version 1, but this library knows versions 2 to 4"));
 }
 
 // The header's checksum is right, its fields are not.

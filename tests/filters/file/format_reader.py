@@ -26,6 +26,11 @@ SECTION = 1 << 20
 MARK = 60
 # width: segments, slots per segment
 SEGMENTS = {8: (4, 15), 9: (4, 13), 10: (4, 12), 12: (4, 10), 16: (5, 6), 40: (4, 10), 44: (5, 6)}
+# hash version: the highest class of which a block of each guest level has guests that are known
+LEVELS = {
+    2: (0,), 3: tuple(range(0, 104, 8)),
+    4: (0, 7, 15, 23, 31, 39, 47, 63, 79, 95, 127, 159, 191, 255, 95, 0),
+}  # fmt: skip
 ROTATIONS = (0, 0xDDC9, 0x6063, 0x874B, 0xA925)
 
 
@@ -80,8 +85,8 @@ class Reader:
         hash_version, kinds = field("hash_version"), field("kinds")
         for name in ("bases", "growth", "seed", "keys", "capacity", "max_capacity"):
             setattr(self, name, field(name))
-        expect(hash_version in (2, 3), "hash version")
-        self.turns_over = hash_version == 3
+        expect(hash_version in LEVELS, "hash version")
+        self.turns_over, self.levels = hash_version > 2, LEVELS[hash_version]
         sum_at = self.header - 8
         expect(xxh3_64(data[:sum_at]) == self.number(sum_at), "checksum of the header")
         expect(self.width in SEGMENTS, "width")
@@ -130,7 +135,7 @@ class Reader:
         for block in range(self.blocks):
             start = self.header + block * BLOCK
             if self.turns_over:
-                expect(self.level(block) <= 12, f"block {block}: guest level")
+                expect(self.level(block) < len(self.levels), f"block {block}: guest level")
             lock = self.data[start + 61] & (0xE1 if self.turns_over else 0xFF)
             expect(not lock and not any(self.data[start + 62 : start + 64]), f"block {block}: lock, version")
             if self.width == 9:
@@ -238,8 +243,13 @@ class Reader:
 
     def guests(self, block):
         """The slots of a block whose keys are known to be at home in another: class and slot."""
-        highest = 8 * self.level(block)
-        if self.data[self.header + block * BLOCK + MARK] == 255:
+        highest = self.levels[self.level(block)]
+        if self.levels == LEVELS[4] and self.growth > self.width - 8:
+            # The bits of the low byte that doublings have taken are the same in all of the block.
+            shift = self.growth - (self.width - 8)
+            first = (block & (1 << shift) - 1) << 8 - shift
+            highest = first + (highest + 1 >> shift) - 1
+        if self.levels == LEVELS[3] and self.data[self.header + block * BLOCK + MARK] == 255:
             return []
         found = []
         for slot in range(self.segments * self.segment_slots):

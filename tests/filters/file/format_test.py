@@ -14,7 +14,7 @@ from format_reader import BadFile, MASK, Reader
 from xxh3 import xxh3_64
 
 GOLDEN = pathlib.Path(__file__).resolve().parent / "golden"
-TURN_OVER = ("t8", "t12_grown")
+TURN_OVER = ("t8", "t12_grown", "u8", "u12_grown")
 SMALL = ("w12_grown_small", "k16_small", "e44_small")
 NAMES = ("w8", "w9", "w10", "w12", "w16", "w12_grown", "e40", "e44", *TURN_OVER, *SMALL)
 ASKED = 4096

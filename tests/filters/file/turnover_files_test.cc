@@ -1,6 +1,6 @@
-// Files of filters that turn over (hash version 3): they are read as they were written, with their
-// guest levels, and go on as the filter would have. What no such filter leaves is refused, and what
-// one could leave is usable, whatever is in its blocks.
+// Files of filters that turn over (hash version 4): they are read as they were written, with their
+// guest levels, and go on as the filter would have. Those of version 3 become of version 4. What no
+// such filter leaves is refused, and what one could leave is usable, whatever is in its blocks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,8 +13,11 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "lib/engine/kernels/build_kernels.h"
 #include "lib/engine/place/lanes.h"
+#include "lib/filters/filter/blocks.h"
 #include "nestline/concurrent_filter.h"
 #include "nestline/expiring_filter.h"
 #include "nestline/io.h"
@@ -22,6 +25,7 @@
 #include "tests/filters/file/format_tools.h"
 #include "tests/filters/file/io_fixture.h"
 #include "tests/support/errors.h"
+#include "tests/support/model.h"
 
 namespace nestline { namespace {
 
@@ -70,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Widths, TurnoverFiles, testing::ValuesIn(kFilterWidths)
 TEST_P(TurnoverFiles, AreReadAsTheyWereWritten) {
   const Filter filter = turned();
   const Bytes bytes = test::saved_bytes(filter);
-  EXPECT_EQ(version_of(bytes), 3u);
+  EXPECT_EQ(version_of(bytes), 4u);
   EXPECT_GT(highest_level(bytes), 0u);
   save(filter, file_);
   EXPECT_EQ(read(file_), bytes);
@@ -113,7 +117,7 @@ TEST_P(TurnoverFiles, GoOnAsTheFilterWould) {
   EXPECT_EQ(test::saved_bytes(loaded), test::saved_bytes(filter));
   // A ConcurrentFilter may choose other slots, and its file has neither locks nor versions.
   save(concurrent, file_);
-  EXPECT_EQ(version_of(read(file_)), 3u);
+  EXPECT_EQ(version_of(read(file_)), 4u);
   EXPECT_GT(highest_level(read(file_)), 0u);
   EXPECT_EQ(read(file_), test::saved_bytes(std::move(concurrent).freeze()));
 
@@ -135,7 +139,7 @@ TEST_P(TurnoverFiles, AreKeptWhenTheyGrow) {
   Filter filter = turned();
   ASSERT_TRUE(filter.grow());
   const Bytes bytes = test::saved_bytes(filter);
-  EXPECT_EQ(version_of(bytes), 3u);
+  EXPECT_EQ(version_of(bytes), 4u);
   Filter loaded = Filter::load(bytes);
   EXPECT_EQ(test::saved_bytes(loaded), bytes);
   expect_same(filter, loaded);
@@ -146,21 +150,14 @@ TEST_P(TurnoverFiles, AreKeptWhenTheyGrow) {
   EXPECT_EQ(loaded.size(), 0u);
 }
 
-// Copies make blocks mixed, which is kept by their marks.
 TEST_P(TurnoverFiles, KeepCopies) {
   Filter filter({.capacity = kTurning, .bits = GetParam(), .seed = 3, .turns_over = true});
   std::uint64_t copies = 0;
   for (std::uint64_t key = 0; key < 1000; ++key) {
     for (int copy = 0; copy < 8; ++copy) copies += bool(filter.insert(key));
   }
-  EXPECT_GT(copies, 6000u);
-  const Bytes bytes = test::saved_bytes(filter);
-  std::size_t mixed = 0;
-  for (std::size_t block = 0; block < block_bytes(bytes) / kBlock; ++block) {
-    mixed += bytes[kHeader + block * kBlock + 60] == std::byte{255};
-  }
-  EXPECT_GT(mixed, 0u);
-  Filter loaded = Filter::load(bytes);
+  EXPECT_GT(copies, 4000u);
+  Filter loaded = Filter::load(test::saved_bytes(filter));
   for (std::uint64_t key = 0; key < 1000; ++key) {
     ASSERT_EQ(loaded.count(key), filter.count(key)) << key;
   }
@@ -171,6 +168,81 @@ TEST_P(TurnoverFiles, KeepCopies) {
   EXPECT_EQ(erased, copies);
   EXPECT_EQ(loaded.size(), 0u);
   EXPECT_NO_THROW(Filter::load(test::saved_bytes(loaded)));
+}
+
+// The same filter in a file of version 3, whose levels end at each eighth class up to 96, one above
+// those of version 4; above 96 guests have any slots, and so have they in a block with the highest
+// mark, as each `mixed` gets. So does one in which a native of its highest class stays in the lane:
+// at a load of 0.95 many do.
+Bytes older(const Filter& filter, std::size_t mixed) {
+  const Filter copy = filter.snapshot();
+  const auto& state = FilterAccess::blocks(copy);
+  std::vector<std::uint32_t> ends;
+  for (std::uint64_t i = 0; i < state.view.geometry.blocks(); ++i) {
+    Block& block = state.blocks()[i];
+    const std::uint32_t level = block.guest_level();
+    EXPECT_NE(level, kOpenToAllLevel);
+    ends.push_back(level == 0 ? 0 : std::min(kLevelTop[level] + 1u, 96u));
+    const bool is_right = level == 0 || kLevelTop[level] > 95 || is_open_level(level) ||
+                          state.engine->build->raise_guest_level(
+                              block, block_classes(state.bits, state.view.geometry, i), level + 1);
+    if (!is_right || (mixed != 0 && i % mixed == 0)) block.set_overflow_mark(255);
+  }
+  Bytes file = test::saved_bytes(copy);
+  put32(file, kHashVersionAt, 3);
+  for (std::size_t block = 0; block < ends.size(); ++block) {
+    file[kHeader + block * kBlock + 61] = std::byte(ends[block] / 8 << 1);
+  }
+  seal(file);
+  return file;
+}
+
+TEST_P(TurnoverFiles, OfVersion3BecomeOfVersion4) {
+  for (const double load : {0.8, 0.95}) {
+    for (const std::size_t mixed : {0u, 20u}) {
+      SCOPED_TRACE(std::to_string(load) + ", mixed " + std::to_string(mixed));
+      Filter filter({.capacity = kTurning, .bits = GetParam(), .load = 0.95, .turns_over = true});
+      const auto keys = static_cast<std::uint64_t>(load * static_cast<double>(filter.slots()));
+      std::uint64_t first = 0, next = 0;  // those in between are in the filter
+      const auto turn_over = [&](Filter& of, double turnovers) {
+        const auto end = next + static_cast<std::uint64_t>(turnovers * static_cast<double>(keys));
+        for (; next < end; ++next) {
+          if (next >= keys) {
+            ASSERT_TRUE(of.erase(first)) << first;
+            ++first;
+          }
+          ASSERT_TRUE(of.insert(next));
+        }
+      };
+      turn_over(filter, 3);
+      const Bytes file = older(filter, mixed);
+      Filter loaded = Filter::load(file);
+      EXPECT_TRUE(loaded.turns_over());
+      if (mixed == 0 && load < 0.9) {
+        EXPECT_LT(loaded.expected_fpr(), 1.05 * filter.expected_fpr());
+      }
+      EXPECT_EQ(version_of(test::saved_bytes(loaded)), 4u);
+      write(file_, file);
+      const MappedFilter mapped = MappedFilter::open(file_);
+      EXPECT_TRUE(mapped.turns_over());
+      expect_same(loaded, mapped);
+      EXPECT_EQ(test::saved_bytes(mapped.snapshot()), test::saved_bytes(loaded));
+      EXPECT_EQ(test::saved_bytes(ConcurrentFilter::load(file).freeze()),
+                test::saved_bytes(loaded));
+      // It merges with those of today, and turns over as they do.
+      Filter other({.capacity = kTurning, .bits = GetParam(), .load = 0.95, .turns_over = true});
+      ASSERT_TRUE(other.insert(~std::uint64_t{0}));
+      other.merge(loaded);
+      for (std::uint64_t key = first; key < next; ++key) ASSERT_TRUE(other.may_contain(key)) << key;
+      turn_over(loaded, 6);
+      for (std::uint64_t key = first; key < next; ++key) ASSERT_TRUE(loaded.may_contain(key));
+      if (mixed == 0 && load < 0.9) {
+        EXPECT_LT(loaded.expected_fpr(), 1.05 * filter.expected_fpr());
+      }
+      for (; first < next; ++first) ASSERT_TRUE(loaded.erase(first)) << first;
+      EXPECT_EQ(loaded.size(), 0u);
+    }
+  }
 }
 
 TEST(TurnoverFile, NeedsTheOption) {
@@ -199,49 +271,53 @@ TEST(HostileTurnover, HeadersOfBlocksAreChecked) {
     };
     for (unsigned level = 0; level < 16; ++level) {
       SCOPED_TRACE(level);
-      const Bytes bytes = file(3, 61, level << 1);
-      if (level <= kMaxGuestLevel) {
-        EXPECT_EQ(test::saved_bytes(Filter::load(bytes)), bytes);
+      const Bytes bytes = file(4, 61, level << 1);
+      EXPECT_EQ(test::saved_bytes(Filter::load(bytes)), bytes);
+      if (level <= 12) {
+        EXPECT_EQ(Filter::load(file(3, 61, level << 1)).size(), 0u);
       } else {
-        expect_flaw<Filter>(bytes, kHeader + kBlock + 61, "in block 1 the guest level is too high");
+        expect_flaw<Filter>(file(3, 61, level << 1), kHeader + kBlock + 61,
+                            "in block 1 the guest level is too high");
       }
       if (level == 0) continue;
       expect_flaw<Filter>(file(2, 61, level << 1), kHeader + kBlock + 61,
                           "in block 1 lock and version are not 0");
-      expect_flaw<Filter>(file(3, 61, level << 1 | 1), kHeader + kBlock + 61, "lock and version");
+      expect_flaw<Filter>(file(4, 61, level << 1 | 1), kHeader + kBlock + 61, "lock and version");
     }
     for (const auto& [at, value] : std::initializer_list<std::pair<std::size_t, unsigned>>{
              {61, 0x01}, {61, 0x20}, {61, 0x80}, {62, 0x01}, {63, 0x80}}) {
-      expect_flaw<Filter>(file(3, at, value), kHeader + kBlock + 61,
+      expect_flaw<Filter>(file(4, at, value), kHeader + kBlock + 61,
                           "in block 1 lock and version are not 0");
     }
   }
 }
 
 TEST(HostileTurnover, OnlyFiltersOfEnoughBlocksHaveIt) {
-  for (const std::uint64_t bases : {1u, 2u, 63u}) {
-    for (const std::uint32_t growth : {0u, 3u}) {
-      expect_flaw<Filter>(make_empty_file({8, bases, growth, 0, 0, 1, 0, 3}), kBaseBlocksAt,
-                          "is below 64, the least in hash version 3");
+  for (const std::uint32_t version : {3u, 4u}) {
+    for (const std::uint64_t bases : {1u, 2u, 63u}) {
+      for (const std::uint32_t growth : {0u, 3u}) {
+        expect_flaw<Filter>(make_empty_file({8, bases, growth, 0, 0, 1, 0, version}), kBaseBlocksAt,
+                            "is below 64, the least of filters that turn over");
+      }
     }
-  }
-  EXPECT_TRUE(Filter::load(make_empty_file({8, 64, 0, 0, 0, 1, 0, 3})).turns_over());
-  expect_flaw<Maplet>(make_empty_file({20, 64, 0, 0, 0, 1, 0, 3}), kHashVersionAt,
-                      "hash version 3, as those of filters alone can be");
-  EXPECT_NO_THROW(Maplet::load(make_empty_file({20, 64, 0, 0, 0, 1, 0, 2})));
-  for (const std::uint32_t bits : {40u, 44u}) {
-    expect_flaw<ExpiringFilter>(make_empty_expiring_file({bits, 64, 0, 0, 0, 1, 0, 3}, {}),
-                                kHashVersionAt, "hash version 3, as those of filters alone can be");
-    EXPECT_NO_THROW(
-        ExpiringFilter::load(make_empty_expiring_file({bits, 64, 0, 0, 0, 1, 0, 2}, {})));
-    // As a filter it is refused for what it is.
-    expect_flaw<Filter>(make_empty_expiring_file({bits, 64, 0, 0, 0, 1, 0, 3}, {}), kBitsAt,
-                        "this is an expiring filter and not a filter");
+    EXPECT_TRUE(Filter::load(make_empty_file({8, 64, 0, 0, 0, 1, 0, version})).turns_over());
+    expect_flaw<Maplet>(make_empty_file({20, 64, 0, 0, 0, 1, 0, version}), kHashVersionAt,
+                        "only filters have this hash version");
+    EXPECT_NO_THROW(Maplet::load(make_empty_file({20, 64, 0, 0, 0, 1, 0, 2})));
+    for (const std::uint32_t bits : {40u, 44u}) {
+      expect_flaw<ExpiringFilter>(make_empty_expiring_file({bits, 64, 0, 0, 0, 1, 0, version}, {}),
+                                  kHashVersionAt, "only filters have this hash version");
+      EXPECT_NO_THROW(
+          ExpiringFilter::load(make_empty_expiring_file({bits, 64, 0, 0, 0, 1, 0, 2}, {})));
+      // As a filter it is refused for what it is.
+      expect_flaw<Filter>(make_empty_expiring_file({bits, 64, 0, 0, 0, 1, 0, version}, {}), kBitsAt,
+                          "this is an expiring filter and not a filter");
+    }
   }
 }
 
 TEST(HostileTurnover, EveryTruncationAndEveryDamagedByteIsRefused) {
-  Filter filter = Filter::load(make_empty_file({8, 64, 0, 9, 0, 3600, 0, 3}));
+  Filter filter = Filter::load(make_empty_file({8, 64, 0, 9, 0, 3600, 0, 4}));
   for (std::uint64_t key = 0; key < 3600; ++key) ASSERT_TRUE(filter.insert(key));
   Bytes file = test::saved_bytes(filter);
   EXPECT_GT(highest_level(file), 0u);
@@ -260,7 +336,7 @@ TEST(HostileTurnover, EveryTruncationAndEveryDamagedByteIsRefused) {
 }
 
 // Fingerprints, marks and levels that no checks refuse, but that no inserts leave: natives in guest
-// lanes that count as guests, guests that no mark covers, mixed blocks.
+// lanes that count as guests, guests that no mark covers, open blocks.
 class ForgedTurnover : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Widths, ForgedTurnover, testing::ValuesIn(kFilterWidths));
 
@@ -270,6 +346,7 @@ TEST_P(ForgedTurnover, IsAFilterAllTheSame) {
   const auto below = [&](std::uint64_t end) { return random() % end; };
   for (int round = 0; round < 60; ++round) {
     SCOPED_TRACE(round);
+    const std::uint32_t version = round % 4 == 3 ? 3 : 4;
     const std::uint64_t bases = 64 + below(40);
     const auto growth = static_cast<std::uint32_t>(below(3));
     const std::uint64_t full = below(101);  // percent
@@ -294,16 +371,18 @@ TEST_P(ForgedTurnover, IsAFilterAllTheSame) {
       });
       const std::array<std::uint64_t, 4> marks = {0, 255, below(256), below(100)};
       block.set_overflow_mark(static_cast<std::uint32_t>(marks[below(4)]));
-      block.set_guest_level(static_cast<std::uint32_t>(below(kMaxGuestLevel + 1)));
+      block.set_guest_level(static_cast<std::uint32_t>(below(version == 3 ? 13 : 16)));
       std::ranges::copy(std::as_bytes(std::span(block.bytes)),
                         blocks.begin() + static_cast<std::ptrdiff_t>(i * kBlock));
     }
     const std::uint64_t slots = (bases << growth) * slots_of(bits);
     const Bytes file = make_file({static_cast<std::uint32_t>(bits), bases, growth, 7, keys,
-                                  slots * 9 / 10, round % 3 == 0 ? slots * 3 / 2 : 0, 3},
+                                  slots * 9 / 10, round % 3 == 0 ? slots * 3 / 2 : 0, version},
                                  blocks);
     Filter filter = Filter::load(file);
-    ASSERT_EQ(test::saved_bytes(filter), file);
+    if (version == 4) {
+      ASSERT_EQ(test::saved_bytes(filter), file);
+    }
     ConcurrentFilter concurrent = ConcurrentFilter::load(file);
     const auto change = [&](auto& changed) {
       std::uint64_t stored = 0;

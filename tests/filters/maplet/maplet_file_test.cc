@@ -292,6 +292,7 @@ TEST_P(MapletFileTest, RefusesHostileHeaders) {
   using namespace format_tools;
   expect_refused(with([](Fields& f) { f.hash_version = 3; }), kHashVersionAt);
   expect_refused(with([](Fields& f) { f.hash_version = 4; }), kHashVersionAt);
+  expect_refused(with([](Fields& f) { f.hash_version = 5; }), kHashVersionAt);
   expect_refused(with([&](Fields& f) { f.growth = max_growth(layout()) + 1; }), kGrowthAt);
   expect_refused(with([](Fields& f) { f.growth = ~0u; }), kGrowthAt);
   expect_refused(with([](Fields& f) { f.base_blocks = 0; }), kBaseBlocksAt);

@@ -157,7 +157,7 @@ TEST(WideMapletKernelsTest, BlocksAreReadAsTheLayoutSays) {
       ASSERT_EQ(order.next, between(block.overflow_mark(), order.below));
       for (std::uint32_t s = 0; s < Wide::kSlots; ++s) ASSERT_EQ(order.bucket_offset<Wide>(s), 0u);
       const EvictionPath way =
-          kernels.find_path_to_free(block, {0, Wide::kAllSlots, 1, 0}, Residence::anywhere);
+          kernels.find_path_to_free(block, {0, Wide::kAllSlots, 1, 0}, Residence::anywhere, {});
       ASSERT_EQ(static_cast<bool>(way), free != 0);
       if (way) {
         ASSERT_EQ(way.steps(), 1u);

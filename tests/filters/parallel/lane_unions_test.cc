@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/engine/kernels/build_kernels.h"
 #include "lib/filters/filter/sizing.h"
 #include "nestline/parallel.h"
 #include "tests/filters/parallel/parallel_fixture.h"
@@ -172,18 +173,23 @@ TEST_P(LaneUnions, Merged) {
         };
         fill(one, of_one, load * share);
         fill(other, of_other, load * (1 - share));
-        // Blocks of both that are mixed.
-        const auto mix = [&](Filter& filter, std::vector<std::uint64_t>& stored) {
+        // Some blocks of both are open.
+        const auto open = [&](Filter& filter, std::vector<std::uint64_t>& stored) {
           if (most == 0) return;
           for (int i = 0; i < 4; ++i) {
             const std::uint64_t hash = random_();
-            for (std::uint32_t n = 0; n + 1 < most_copies(GetParam()); ++n) {
+            const Blocks& state = FilterAccess::blocks(filter);
+            const Place home = home_of(GetParam(), geometry, hash);
+            state.engine->build->open(state.blocks()[home.block],
+                                      block_classes(GetParam(), geometry, home.block),
+                                      home.fingerprint);
+            for (std::uint32_t n = 0; n < 3; ++n) {
               if (filter.insert(Hash{hash})) stored.push_back(hash);
             }
           }
         };
-        mix(one, of_one);
-        mix(other, of_other);
+        open(one, of_one);
+        open(other, of_other);
         if (HasFailure()) return;
         const auto before = block_bytes(one);
         std::vector<std::uint64_t> both = of_one;

@@ -31,6 +31,10 @@ constexpr std::uint64_t kMaxEntriesInPiece = kEntriesInPiece + (1U << kStretchBi
 constexpr unsigned kPieceNumberBits = 30;
 constexpr std::uint64_t kMaxGenerationAreas = 65536;
 constexpr std::uint64_t kLedgerIterator = std::uint64_t{1} << 52;
+// What a value that turns over has there: guest lanes of hash version 4. 1 was version 3, which no
+// release wrote.
+constexpr std::size_t kTurnsOverAt = 118;
+constexpr std::uint16_t kTurnsOver = 2;
 constexpr std::uint64_t kMaxItems = std::uint64_t{1} << 62;
 constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 62;   // more than come
 constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 29;  // so that no sum overflows
@@ -47,7 +51,6 @@ constexpr auto kHeadFields = [](auto& at, auto& head) {
   at(16, 8, settings.capacity, settings.error);
   at(32, 2, settings.bucket_size, settings.max_iterations, settings.expansion, settings.all_widths);
   at(40, 8, settings.seed, head.deletes, head.items, head.ledger_entries, head.ledger_cursor);
-  at(118, 2, settings.turns_over);
   at(120, 8, head.awaited_items);
 };
 constexpr auto kSubFilterFields = [](auto& at, auto& sub_filter) {
@@ -179,6 +182,7 @@ std::vector<std::byte> encode_head(const ImageHead& head) {
   std::vector<std::byte> bytes(kGenerationsAt + kGenerationBytes * head.sub_filters.size() +
                                kSealBytes);
   put_fields(bytes, kHeadFields, head);
+  if (head.settings.turns_over) put(bytes, kTurnsOverAt, kTurnsOver);
   put(bytes, 12, static_cast<std::uint32_t>(head.sub_filters.size()));
   if (head.redisbloom.tables != 0) {
     const auto header = write_header(head.redisbloom);
@@ -198,6 +202,9 @@ std::optional<ImageHead> decode_head(Bytes bytes) {
       !get_fields(bytes, kHeadFields, head)) {
     return std::nullopt;
   }
+  const auto turns_over = get<std::uint16_t>(bytes, kTurnsOverAt);
+  if (turns_over != 0 && turns_over != kTurnsOver) return std::nullopt;
+  head.settings.turns_over = turns_over != 0;
   const std::size_t count = get<std::uint32_t>(bytes, 12);
   const std::size_t room = bytes.size() - kGenerationsAt - kSealBytes;
   if (count > 65535 || room != count * kGenerationBytes || !are_valid(head.settings) ||

@@ -8,7 +8,7 @@
 //    16  u64 capacity                          64  u64 entries of the ledger
 //    24  u64 error: the bits of the double     72  u64 the ledger's cursor
 //    32  u16 bucket size                       80  38 bytes: header of RedisBloom's tables, or 0
-//    34  u16 max iterations                   118  u16 turns over: 0 or 1. Versions before 0.3
+//    34  u16 max iterations                   118  u16 turns over: 0 or 2. Versions before 0.3
 //    36  u16 expansion                             know 0 only, and refuse such a value
 //    38  u16 all widths: 0 or 1               120  u64 awaited items: those that the head of a
 //                                                 value said whose pieces are missing still, or 0

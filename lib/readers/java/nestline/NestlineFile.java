@@ -40,6 +40,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
 
   final long tick;
   private final boolean turnsOver;
+  private final int mostLevel;  // of guests, of a block
   private final int width, bits, segments, segmentSlots, slotShift, growth, life;
   private final long bases, blocks, seed, size, before, multiplier;
   private final Slots slotAt;
@@ -58,7 +59,9 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
     boolean isPage = in(12, 4, 1, 2, "the format version") == 1;
     header = isPage ? 4096 : number(18, 2) >>> 5 == 1 ? 128 : 64;
     int checksumAt = header - 8, tickAt = header - 64;
-    turnsOver = field(16, 2, 3, "the hash version") == 3;
+    int hashVersion = (int) field(16, 2, 4, "the hash version");
+    turnsOver = hashVersion > 2;
+    mostLevel = hashVersion == 3 ? 12 : turnsOver ? 15 : 0;
     number(checksumAt, 8);  // so the header is whole
     inChecksum(checksumAt, 0, checksumAt, "the header");
 
@@ -200,7 +203,7 @@ public abstract sealed class NestlineFile permits Filter, ExpiringFilter, Maplet
   private int checkBlock(long block, int leastLeft) throws FormatException {
     ByteBuffer data = piece(header + 64 * block);
     int at = offset(header + 64 * block), locks = data.getInt(at + MARK) >>> 8, taken = 0;
-    boolean good = turnsOver ? (locks & ~0x1e) == 0 && locks <= 2 * 12 : locks == 0;
+    boolean good = (locks & 1) == 0 && locks <= 2 * mostLevel;
     good &= width != 9 || data.getShort(at + 58) >>> 4 == 0;
     for (int s = 0; s < segments * segmentSlots; s++) {
       long slot = slotAt.get(data, at, s);
