@@ -75,6 +75,7 @@ struct BlockClasses {
 
   // The highest class that a level covers. It is below `first` if there is none.
   [[nodiscard]] constexpr std::uint32_t highest_at(std::uint32_t level) const {
+    if (shift == 0) return kLevelTop[level];
     const std::uint32_t end = first + ((kLevelTop[level] + 1u) >> shift);
     return end - (end != 0);
   }
