@@ -95,7 +95,7 @@ struct BlockKernels {
                             std::uint64_t goals) noexcept;
   // The same to a free slot, for a place whose bucket need not be filled in, and what comes there.
   EvictionPath (*find_path_to_free)(const Block& block, const Place& place, Residence as,
-                                    const BlockClasses& classes) noexcept;
+                                    BlockClasses classes) noexcept;
   // Adds the residents of these slots to the candidates for leaving the block (paths.h).
   void (*find_candidates)(const EvictionContext& from, std::uint64_t slots,
                           EvictionCandidates& candidates) noexcept;

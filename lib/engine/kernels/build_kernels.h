@@ -106,20 +106,19 @@ struct BuildKernels {
                           std::uint64_t goals) noexcept;
   // From and to the form in which blocks are stored. `pack` overwrites the header. With guest
   // lanes, buckets are what their residents may move to.
-  void (*unpack)(const Block& block, const BlockClasses& classes, UnpackedBlock& unpacked) noexcept;
+  void (*unpack)(const Block& block, BlockClasses classes, UnpackedBlock& unpacked) noexcept;
   void (*pack)(const UnpackedBlock& unpacked, std::uint32_t header, Block& block) noexcept;
   // Of a filter: whether a resident is in the guest lane of its class.
   bool (*is_in_guest_lane)(Resident resident, std::size_t slot) noexcept = nullptr;
   // Raises the guest level of a block; false if natives cannot leave their guest lanes. Then it is
   // as before, but natives may have other slots.
-  bool (*raise_guest_level)(Block& block, const BlockClasses& classes,
+  bool (*raise_guest_level)(Block& block, BlockClasses classes,
                             std::uint32_t level) noexcept = nullptr;
   // Opens a block for the class of a fingerprint, or else for all.
-  void (*open)(Block& block, const BlockClasses& classes,
-               std::uint32_t fingerprint) noexcept = nullptr;
+  void (*open)(Block& block, BlockClasses classes, std::uint32_t fingerprint) noexcept = nullptr;
   // Makes a block of hash version 3 one of version 4. `has_unknown`: whether a resident above class
   // kOlderLanesTop may be a guest.
-  void (*take_over_version_3)(Block& block, const BlockClasses& classes,
+  void (*take_over_version_3)(Block& block, BlockClasses classes,
                               bool has_unknown) noexcept = nullptr;
   // Of a filter: fills an empty block with the residents of `count` blocks, of which `first` is the
   // first one's number, by F1 and F2 of folding.h. `free`: the slots that are free afterwards.

@@ -424,7 +424,7 @@ void place_bulk(BulkPlacement& placement) noexcept {
 }
 
 template <class L>
-void unpack(const Block& block, const BlockClasses& classes, UnpackedBlock& unpacked) noexcept {
+void unpack(const Block& block, BlockClasses classes, UnpackedBlock& unpacked) noexcept {
   alignas(64) std::uint32_t pairs[64];
   find_pairs<PlainLayout<L> >(block, pairs);
   complete<L>(pairs, L::kSlots, Residence::anywhere, unpacked.resident, unpacked.bucket);

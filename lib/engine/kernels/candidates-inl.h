@@ -39,7 +39,7 @@ struct AlternateSurvey {
   HWY_INLINE void find_bucket(const EvictionContext& from, std::uint32_t slot) {
     Place& target = candidates.target[slot];
     target.bucket = bucket_of<L>(target.fingerprint, target.bucket_offset);
-    if (L::kHasGuestLanes && from.order.classes.have_lanes) {
+    if (L::kHasGuestLanes && from.order.classes.have_lanes()) {
       // The other block of a key has the same classes.
       const GuestLanes<L> lanes(from.order.classes, from.blocks[target.block]);
       const Residence as = from.order.residence_after(slot);

@@ -27,34 +27,41 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // The residents of a block that would look like guests in one whose guests are `there` (G2).
 template <class L>
-HWY_INLINE std::uint64_t would_be_guests(const Block& block, const GuestLanes<L>& here,
-                                         const GuestLanes<L>& there) {
+HWY_NOINLINE std::uint64_t would_be_guests(const Block& block, const GuestLanes<L>& here,
+                                           const GuestLanes<L>& there) {
   if (there.highest() <= here.highest()) return 0;
   return of_ranks<L>(block, here.highest(), there.highest()) & in_guest_lanes<L>(block);
 }
 
-// The least guest level of a block of these classes with the residents of others. It is open if one
-// of them is, as far as that one is.
+// The guest level of a block of these classes with the residents of others. It is open if one of
+// them is, as far as that one is, and where a closed level would be above the first open one and in
+// the way of natives: few blocks have room for so many outside their guest lanes.
 template <class L>
-std::uint32_t folded_level(const BlocksView& from, std::uint64_t first, std::size_t count,
-                           const BlockClasses& classes) {
+HWY_NOINLINE std::uint32_t folded_level(const BlocksView& from, std::uint64_t first,
+                                        std::size_t count, BlockClasses classes) {
   std::uint32_t level = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const BlockClasses own = block_classes<L>(from.geometry, first + i);
-    const std::uint32_t one = from.blocks[first + i].guest_level();
+  const std::uint32_t often_away = classes.often_away();
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    const std::uint32_t one = from.blocks[i].guest_level();
+    const BlockClasses own = block_classes<L>(from.geometry, i);
     const std::uint32_t highest = own.highest_at(one);
-    if (one == 0 || (!is_open_level(one) && highest < own.first)) continue;
-    if (is_open_level(one)) {
-      level = std::max(level, highest < classes.often_away() ? kOpenToAllLevel : kOpenLevel);
-    } else {
-      level = std::max(level, classes.guest_level_for(highest));
-    }
+    if (one == 0 || (!is_open_level(one) && highest < own.first())) continue;
+    level = std::max(level, !is_open_level(one)    ? classes.guest_level_for(highest)
+                            : highest < often_away ? kOpenToAllLevel
+                                                   : kOpenLevel);
   }
-  return level;
+  if (is_open_level(level) || classes.highest_at(level) <= often_away) return level;
+  const GuestLanes<L> there(level, classes.highest_at(level));
+  std::uint64_t in_lanes = 0;
+  for (std::uint64_t i = first; i < first + count; ++i) {
+    const GuestLanes<L> here(block_classes<L>(from.geometry, i), from.blocks[i]);
+    in_lanes |= would_be_guests<L>(from.blocks[i], here, there);
+  }
+  return in_lanes != 0 ? kOpenLevel : level;
 }
 
 // All bits of blocks, and their highest mark.
-HWY_INLINE void combine(const Block* from, std::size_t count, std::uint32_t level, Block& to) {
+HWY_INLINE void combine(const Block* from, std::size_t count, Block& to) {
   const hn::CappedTag<std::uint64_t, kBlockBytes / 8> d;  // on one lane too
   std::uint32_t mark = 0;
   for (std::size_t i = 0; i < count; ++i) mark = std::max(mark, from[i].overflow_mark());
@@ -68,7 +75,7 @@ HWY_INLINE void combine(const Block* from, std::size_t count, std::uint32_t leve
     }
     hn::Store(all, d, reinterpret_cast<std::uint64_t*>(to.bytes.data() + byte));
   }
-  const std::uint32_t header = Block::to_header(Block::header_of(mark, level));
+  const std::uint32_t header = Block::to_header(Block::header_of(mark, 0));
   std::memcpy(to.bytes.data() + kOverflowMarkByte, &header, sizeof(header));
 }
 
@@ -82,18 +89,9 @@ void fold_block(const BlocksView& view, std::uint64_t first_number, std::size_t 
   Geometry geometry = view.geometry;
   geometry.growth -= times;
   const BlockClasses classes = block_classes<L>(geometry, first_number >> times);
-  combine(from, count, folded_level<L>(view, first_number, count, classes), to);
-  Lanes there(classes, to);
-  // Few blocks have room for so many natives outside their guest lanes: so it is opened.
-  if (!there.is_open() && there.highest() > classes.often_away()) {
-    std::uint64_t in_lanes = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Lanes here(block_classes<L>(view.geometry, first_number + i), from[i]);
-      in_lanes |= would_be_guests<L>(from[i], here, there);
-    }
-    if (in_lanes != 0) to.set_guest_level(kOpenLevel);
-    there = Lanes(classes, to);
-  }
+  combine(from, count, to);
+  if (classes.have_lanes()) to.set_guest_level(folded_level<L>(view, first_number, count, classes));
+  const Lanes there(classes, to);
   rest.natives = 0;
   rest.guests = 0;
   free = L::kAllSlots;

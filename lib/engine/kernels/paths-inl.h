@@ -179,7 +179,7 @@ HWY_NOINLINE EvictionPath find_path_of_guest(const Block& block, const GuestLane
 
 template <class L>
 EvictionPath find_path_to_free(const Block& shared, const Place& place, Residence as,
-                               const BlockClasses& classes) noexcept {
+                               BlockClasses classes) noexcept {
   BlockCopy copy;
   const Block& block = readable_block(shared, copy);
   const std::uint64_t free = match_first_bytes<L>(block, 0) & L::kAllSlots;
@@ -198,7 +198,7 @@ EvictionPath find_path_to_free(const Block& shared, const Place& place, Residenc
 // Gives a block this guest level, with all natives that it covers out of their guest lanes; of
 // classes up to `done` they are. False: one has no other slot; then others may have moved.
 template <class L>
-bool clear_guest_lanes(Block& block, const BlockClasses& classes, std::uint32_t done,
+bool clear_guest_lanes(Block& block, BlockClasses classes, std::uint32_t done,
                        std::uint32_t level) noexcept {
   std::uint64_t between = of_ranks<L>(block, done, classes.highest_at(level));
   block.set_guest_level(level);
@@ -216,7 +216,7 @@ bool clear_guest_lanes(Block& block, const BlockClasses& classes, std::uint32_t 
 }
 // The same from its level on. False: it keeps that.
 template <class L>
-bool raise_guest_level(Block& block, const BlockClasses& classes, std::uint32_t level) noexcept {
+bool raise_guest_level(Block& block, BlockClasses classes, std::uint32_t level) noexcept {
   const std::uint32_t old = block.guest_level();
   const bool done = clear_guest_lanes<L>(block, classes, classes.highest_at(old), level);
   if (!done) block.set_guest_level(old);
@@ -225,7 +225,7 @@ bool raise_guest_level(Block& block, const BlockClasses& classes, std::uint32_t 
 // Opens a closed block for the class of a fingerprint, if that is possible (G3); of classes up to
 // `done` all natives are out of their guest lanes.
 template <class L>
-bool open(Block& block, const BlockClasses& classes, std::uint32_t done,
+bool open(Block& block, BlockClasses classes, std::uint32_t done,
           std::uint32_t fingerprint) noexcept {
   const std::uint32_t old = block.guest_level();
   if (class_of(fingerprint) <= classes.often_away()) return false;
@@ -235,7 +235,7 @@ bool open(Block& block, const BlockClasses& classes, std::uint32_t done,
 }
 // Opens it all the same, in the end to all classes.
 template <class L>
-void open_surely(Block& block, const BlockClasses& classes, std::uint32_t fingerprint) noexcept {
+void open_surely(Block& block, BlockClasses classes, std::uint32_t fingerprint) noexcept {
   const std::uint32_t level = block.guest_level();
   if (classes.is_unknown_at(level, fingerprint)) return;
   if (is_open_level(level) || !open<L>(block, classes, classes.highest_at(level), fingerprint)) {
@@ -245,8 +245,7 @@ void open_surely(Block& block, const BlockClasses& classes, std::uint32_t finger
 // Lets a block take a guest that its level is too low for: by raising it or, if that is allowed, by
 // opening the block.
 template <class L>
-bool take_guest(Block& block, const BlockClasses& classes, std::uint32_t fingerprint,
-                bool may_open) {
+bool take_guest(Block& block, BlockClasses classes, std::uint32_t fingerprint, bool may_open) {
   return raise_guest_level<L>(block, classes, classes.guest_level_for(fingerprint)) ||
          (may_open &&
           open<L>(block, classes, classes.highest_at(block.guest_level()), fingerprint));
@@ -255,11 +254,11 @@ bool take_guest(Block& block, const BlockClasses& classes, std::uint32_t fingerp
 // 96, a block with the highest mark was open to all classes, and any other one to those above 96.
 // `has_unknown`: whether a resident above may be a guest. Where classes are shifted, all may.
 template <class L>
-void take_over_version_3(Block& block, const BlockClasses& classes, bool has_unknown) noexcept {
+void take_over_version_3(Block& block, BlockClasses classes, bool has_unknown) noexcept {
   const std::uint32_t done = 8 * block.guest_level();
   block.set_guest_level(0);
   bool is_right = block.overflow_mark() != kEvictionRanks;
-  if (is_right && classes.shift != 0) {
+  if (is_right && classes.shift() != 0) {
     is_right = done == 0 && !has_unknown;
   } else if (is_right && has_unknown) {
     is_right = open<L>(block, classes, done, kOlderLanesTop + 1);
@@ -273,23 +272,25 @@ void take_over_version_3(Block& block, const BlockClasses& classes, bool has_unk
 // so many keys look the same that a guest lane has not the slots for them.
 template <class L>
 EvictionPath find_path_of_arrival(Block& block, const Place& place, Residence as,
-                                  const BlockClasses& classes, bool may_open) {
+                                  BlockClasses classes, bool may_open) {
+  const bool fits = !GuestLanes<L>(classes, block).are_too_low(place.fingerprint, as) ||
+                    take_guest<L>(block, classes, place.fingerprint, may_open);
+  const bool may_open_to_all = may_open && classes.shift() != 0 && as == Residence::guest;
+  const std::uint32_t level = block.guest_level();
   EvictionPath path;
-  if (!GuestLanes<L>(classes, block).are_too_low(place.fingerprint, as) ||
-      take_guest<L>(block, classes, place.fingerprint, may_open)) {
+  for (bool opened = !fits; !path; opened = true) {
+    if (opened && !may_open_to_all) return path;
+    if (opened) block.set_guest_level(kOpenToAllLevel);
     path = find_path_to_free<L>(block, place, as, classes);
+    if (opened) break;
   }
-  if (path || !may_open || classes.shift == 0 || as != Residence::guest) return path;
-  const std::uint32_t old = block.guest_level();
-  block.set_guest_level(kOpenToAllLevel);
-  path = find_path_to_free<L>(block, place, as, classes);
-  if (!path) block.set_guest_level(old);
+  if (!path) block.set_guest_level(level);
   return path;
 }
 // Raises a held block's level for what is about to come.
 template <class L, class BlockLock>
-bool admit(BlockLock& hold, const BlockClasses& classes, std::uint64_t block,
-           std::uint32_t fingerprint, Residence as) {
+bool admit(BlockLock& hold, BlockClasses classes, std::uint64_t block, std::uint32_t fingerprint,
+           Residence as) {
   if constexpr (L::kHasGuestLanes) {
     if (GuestLanes<L>(classes, hold.at(block)).are_too_low(fingerprint, as)) {
       return take_guest<L>(hold.change(block), classes, fingerprint, false);

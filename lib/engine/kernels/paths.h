@@ -123,7 +123,7 @@ struct alignas(64) EvictionOrder {
   }
   // As what the resident of a slot comes to its other block; kNobody: the newcomer, from home.
   [[nodiscard]] Residence residence_after(std::uint32_t slot) const {
-    if (!classes.have_lanes) return Residence::anywhere;
+    if (!classes.have_lanes()) return Residence::anywhere;
     return (guests >> slot & 1) != 0 ? Residence::native : Residence::guest;
   }
   alignas(64) std::uint8_t bucket_offsets[64];

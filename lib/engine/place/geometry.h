@@ -68,15 +68,13 @@ constexpr std::uint32_t hash_version(Placement placement) {
 inline bool has_guest_lanes(const Geometry& geometry) {
   return geometry.placement == Placement::guest_lanes;
 }
-// What residents a block of it has.
 NESTLINE_INLINE BlockClasses block_classes(int bits, const Geometry& geometry,
                                            std::uint64_t number) {
   if (!has_guest_lanes(geometry)) return {};
   const std::uint32_t high_bits = static_cast<std::uint32_t>(bits) - 8;
-  if (geometry.growth <= high_bits) return {true, 0, 0};
-  const std::uint32_t shift = geometry.growth - high_bits;
-  const auto child = static_cast<std::uint32_t>(number) & ((1u << shift) - 1);
-  return {true, static_cast<std::uint8_t>(shift), static_cast<std::uint8_t>(child << (8 - shift))};
+  const std::uint32_t shift = geometry.growth > high_bits ? geometry.growth - high_bits : 0;
+  const std::uint32_t children = 1u << shift;
+  return {&kClassRanges[children - 1 + (static_cast<std::uint32_t>(number) & (children - 1))]};
 }
 template <class L>
 NESTLINE_INLINE BlockClasses block_classes(const Geometry& geometry, std::uint64_t number) {

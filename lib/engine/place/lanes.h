@@ -28,6 +28,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "lib/engine/place/layout.h"
@@ -67,28 +68,52 @@ constexpr std::uint32_t level_of_child(std::uint32_t level, bool is_upper) {
   return end == 0 ? 0 : kLevelOfClass[std::min(2 * end, 256u) - 1];
 }
 
-// The classes of a block's keys: 2^(8 - shift) from `first` on.
-struct BlockClasses {
-  bool have_lanes = false;  // the filter has guest lanes
+// The classes of a block's keys, 2^(8 - shift) from `first` on; and the highest of them that each
+// level covers, below `first` if there is none.
+struct ClassRange {
+  std::array<std::uint8_t, 16> highest{};
   std::uint8_t shift = 0;
   std::uint8_t first = 0;
+};
+// Of all shifts, and of each of their 2^shift children: range 2^shift - 1 + child.
+inline constexpr std::uint32_t kMaxShift = 4;
+inline constexpr auto kClassRanges = [] {
+  std::array<ClassRange, (2u << kMaxShift) - 1> all{};
+  for (std::uint32_t shift = 0; shift <= kMaxShift; ++shift) {
+    for (std::uint32_t child = 0; child < 1u << shift; ++child) {
+      ClassRange& range = all[(1u << shift) - 1 + child];
+      range.shift = static_cast<std::uint8_t>(shift);
+      range.first = static_cast<std::uint8_t>(child << (8 - shift));
+      for (std::size_t level = 0; level < kLevelTop.size(); ++level) {
+        const std::uint32_t end = range.first + ((kLevelTop[level] + 1u) >> shift);
+        range.highest[level] = static_cast<std::uint8_t>(end == 0 ? 0 : end - 1);
+      }
+    }
+  }
+  return all;
+}();
 
-  // The highest class that a level covers. It is below `first` if there is none.
-  [[nodiscard]] constexpr std::uint32_t highest_at(std::uint32_t level) const {
-    if (shift == 0) return kLevelTop[level];
-    const std::uint32_t end = first + ((kLevelTop[level] + 1u) >> shift);
-    return end - (end != 0);
+// What residents a block has.
+struct BlockClasses {
+  const ClassRange* range = nullptr;  // null: the filter has no guest lanes
+
+  [[nodiscard]] bool have_lanes() const { return range != nullptr; }
+  [[nodiscard]] std::uint32_t shift() const { return have_lanes() ? range->shift : 0; }
+  [[nodiscard]] std::uint32_t first() const { return have_lanes() ? range->first : 0; }
+  [[nodiscard]] std::uint32_t highest_at(std::uint32_t level) const {
+    return range->highest[level];
   }
   // The guest level that a block needs for a guest.
-  [[nodiscard]] constexpr std::uint32_t guest_level_for(std::uint32_t fingerprint) const {
-    return kLevelOfClass[(((class_of(fingerprint) - first + 1) << shift) - 1) & 0xff];
+  [[nodiscard]] std::uint32_t guest_level_for(std::uint32_t fingerprint) const {
+    const std::uint32_t of = class_of(fingerprint) - range->first;
+    return kLevelOfClass[(((of + 1) << range->shift) - 1) & 0xff];
   }
   // Whether a resident may be a native or a guest in a block of this level (G3).
-  [[nodiscard]] constexpr bool is_unknown_at(std::uint32_t level, std::uint32_t fingerprint) const {
+  [[nodiscard]] bool is_unknown_at(std::uint32_t level, std::uint32_t fingerprint) const {
     return is_open_level(level) && class_of(fingerprint) > highest_at(level);
   }
   // Higher classes leave where these cannot: few blocks have room for the level of such a guest.
-  [[nodiscard]] constexpr std::uint32_t often_away() const { return highest_at(kOpenLevel); }
+  [[nodiscard]] std::uint32_t often_away() const { return highest_at(kOpenLevel); }
 };
 
 // The first slot of the guest lane of a class.
@@ -108,14 +133,17 @@ class GuestLanes {
   static constexpr std::uint64_t kLane = (std::uint64_t{1} << L::kSlotsPerSegment) - 1;
   static constexpr std::uint64_t kEverywhere = ~std::uint64_t{0};
 
-  NESTLINE_HERE GuestLanes(const BlockClasses& classes, const Block& block) {
-    if (!L::kHasGuestLanes || !classes.have_lanes) return;
+  NESTLINE_HERE GuestLanes(BlockClasses classes, const Block& block) {
+    if (!L::kHasGuestLanes || !classes.have_lanes()) return;
     has_ = true;
     const std::uint32_t header = Block::to_header(load_relaxed(block.header_word()));
     const std::uint32_t level = Block::guest_level_of(header);
     highest_ = classes.highest_at(level);
     is_open_ = is_open_level(level);
   }
+
+  NESTLINE_HERE GuestLanes(std::uint32_t level, std::uint32_t highest)
+      : has_(true), is_open_(is_open_level(level)), highest_(highest) {}
 
   // Whether the filter has guest lanes.
   [[nodiscard]] NESTLINE_HERE bool has() const { return L::kHasGuestLanes && has_; }

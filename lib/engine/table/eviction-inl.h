@@ -32,8 +32,8 @@ HWY_BEFORE_NAMESPACE();
 namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 
 template <class L>
-bool still_possible(const Block& block, const BlockClasses& classes, const Place& place,
-                    Residence as, EvictionPath path) {
+bool still_possible(const Block& block, BlockClasses classes, const Place& place, Residence as,
+                    EvictionPath path) {
   const GuestLanes<L> lanes(classes, block);
   const std::uint64_t bucket = bucket_of<L>(place.fingerprint, place.bucket_offset);
   return still_valid<L>(block, path, lanes, bucket & lanes.of(place.fingerprint, as));
@@ -47,7 +47,7 @@ bool store_by_path(const Locks& locks, typename Locks::BlockLock& hold, const Ge
                    bool may_open = false) {
   const Block& block = hold.at(place.block);
   const BlockClasses classes = block_classes<L>(geometry, place.block);
-  if (may_open) {
+  if (L::kHasGuestLanes && may_open) {
     path = find_path_of_arrival<L>(hold.change(place.block), place, as, classes, true);
   } else if (!admit<L>(hold, classes, place.block, place.fingerprint, as)) {
     return false;
@@ -141,13 +141,13 @@ class EvictionPlan : public EvictionSearch<L> {
   HWY_INLINE void let_newcomer_leave(std::uint64_t from, const Node& node) {
     const Place& arrival = node.arrival;
     typename Locks::BlockLock hold(locks_, blocks_, from,
-                                   is_last(node) || this->opens_ ? arrival.block : from);
+                                   is_last(node) || this->opens() ? arrival.block : from);
     raise_overflow_marks<L>(hold, blocks_, this->geometry_, from,
                             eviction_rank(arrival.fingerprint));
     count_change(from);
     newcomer_leaves_ = true;
     if (!is_last(node)) {
-      if (this->opens_) {
+      if (this->opens()) {
         (void)find_path_of_arrival<L>(hold.change(arrival.block), arrival, node.as, this->classes_,
                                       true);
         count_change(arrival.block);
@@ -166,7 +166,7 @@ class EvictionPlan : public EvictionSearch<L> {
     const Place& arrival = node.arrival;
     const Block& target = blocks_[arrival.block];
     EvictionPath path = known_path(node);
-    if (this->opens_) {
+    if (this->opens()) {
       path = find_path_of_arrival<L>(hold.change(arrival.block), arrival, node.as, this->classes_,
                                      true);
     } else if (!admit<L>(hold, this->classes_, arrival.block, arrival.fingerprint, node.as)) {
@@ -216,7 +216,7 @@ class EvictionPlan : public EvictionSearch<L> {
   }
 
   bool store(typename Locks::BlockLock& hold, const Place& place, Residence as, EvictionPath path) {
-    return store_by_path<L>(locks_, hold, this->geometry_, place, as, value_, path, this->opens_);
+    return store_by_path<L>(locks_, hold, this->geometry_, place, as, value_, path, this->opens());
   }
 
   void count_change(std::uint64_t block) {

@@ -74,13 +74,15 @@ class EvictionSearch {
       end_of_ranks_ = kEvictionRanks;
       if (search_near_and_far(newcomer)) return true;
       // In a full filter the search has seen many blocks; of guest lanes alone it ends after a few.
-      if (node_count_ > kFewBlocks << classes_.shift) return false;
+      if (node_count_ > kFewBlocks << classes_.shift()) return false;
       opens_ = true;
     }
     return search_near_and_far(newcomer);
   }
 
  protected:
+  // Whether it may open blocks.
+  [[nodiscard]] bool opens() const { return L::kHasGuestLanes && opens_; }
   // In place of a victim's slot: the newcomer itself leaves, and no slot is vacated.
   static constexpr std::uint32_t kNobody = EvictionOrder::kNobody;
 
@@ -398,7 +400,7 @@ class EvictionSearch {
   }
   // Whether a block is opened to all where this arrives, if it has to be.
   [[nodiscard]] bool opens_to_all(Residence as) const {
-    return L::kHasGuestLanes && opens_ && classes_.shift != 0 && as == Residence::guest;
+    return L::kHasGuestLanes && opens_ && classes_.shift() != 0 && as == Residence::guest;
   }
   // The block with a guest level that covers the node's arrival. Only for nodes that are kept.
   const Block& admitting(const Block& block, const Node& node, Block& copy) const {

@@ -77,7 +77,7 @@ class FirstLooks {
     BlockCopy copy;
     const Block& now = readable_block(hold.at(place.block), copy);
     const std::uint64_t free = match_first_bytes<L>(now, 0) & L::kAllSlots;
-    const GuestLanes<L> lanes = lanes_of(now, place);
+    const GuestLanes<L> lanes(classes_of(place), now);
     const std::uint64_t bucket = place.bucket & lanes.of_native(place.fingerprint);
     // Apart from the paths: packing a path of one slot and applying it takes longer than the rest.
     if (HWY_LIKELY((free & bucket) != 0)) {

@@ -58,7 +58,7 @@ class Homecoming {
 
   HWY_INLINE void run() {
     mark_ = home().overflow_mark();
-    const std::uint32_t first = classes_.first;
+    const std::uint32_t first = classes_.first();
     for (std::uint32_t step = 0; step < kHomecomingSteps && may_lower(mark_) && mark_ >= first;
          ++step) {
       if (!look()) break;

@@ -334,8 +334,8 @@ class Table : public FirstLooks<L, AnyLocks> {
     return is_there ? Outcome::present : Outcome::too_many_copies;
   }
   // Whether a copy is seen in blocks that are held: at home or, if it may be there, away.
-  [[nodiscard]] bool is_present(const Place& home, const Place* away,
-                                const AbsenceSnapshot& absence) const {
+  [[nodiscard]] HWY_NOINLINE bool is_present(const Place& home, const Place* away,
+                                             const AbsenceSnapshot& absence) const {
     return copies(home) != 0 ||
            (away != nullptr && copies(*away) != 0 && !is_exposed_by_us(absence, *away));
   }

@@ -58,7 +58,7 @@ struct Evicted {
 class BulkBlock {
  public:
   // `counts`: how many keys each block has. `placement` is the thread's own.
-  BulkBlock(const BuildKernels& kernels, const Geometry& geometry, const BlockClasses& classes,
+  BulkBlock(const BuildKernels& kernels, const Geometry& geometry, BlockClasses classes,
             const std::uint8_t* counts, BulkPlacement& placement, Evicted& departed,
             std::uint64_t block)
       : kernels_(kernels),
@@ -129,7 +129,7 @@ class BulkBlock {
     return count < 64 ? (std::uint64_t{1} << count) - 1 : ~std::uint64_t{0};
   }
 
-  [[nodiscard]] bool has_lanes() const { return classes_.have_lanes; }
+  [[nodiscard]] bool has_lanes() const { return classes_.have_lanes(); }
   // Guests do not leave: they would have to go home.
   [[nodiscard]] bool may_leave(Resident resident, std::size_t slot) const {
     if (!has_lanes()) return true;

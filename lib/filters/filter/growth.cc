@@ -1,6 +1,7 @@
 #include "lib/filters/filter/growth.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
@@ -71,21 +72,26 @@ enum class Order : std::uint8_t { by_block, by_slot };
 // Opens the other blocks of a home's residents one by one until an insert there finds room: many
 // pairs of copies, of which guest lanes take one each, leave it none. The higher classes first:
 // what is open for them alone is closed sooner (lanes.h).
-template <class L, class Insert>
-Outcome open_alternates(Blocks& made, const Place& home, const Insert& insert) {
+Outcome open_alternates(Blocks& made, const Place& home) {
 #if !NESTLINE_SMALL
   const BlockClasses classes = block_classes(made.bits, made.view.geometry, home.block);
+  std::array<std::uint32_t, 64> residents{};
+  visit_layout(made.bits, [&](auto layout) {
+    for (std::uint32_t slot = 0; slot < layout.kSlots; ++slot) {
+      residents[slot] = layout.get(made.blocks()[home.block], slot);
+    }
+  });
   for (const bool higher : {true, false}) {
-    for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
-      const std::uint32_t fingerprint = L::get(made.blocks()[home.block], slot);
+    for (const std::uint32_t fingerprint : residents) {
       if (fingerprint == 0 || higher != (class_of(fingerprint) > classes.often_away())) continue;
       const Place away = moved(made.view.geometry, {home.block, 0, fingerprint, 0});
       made.engine->build->open(made.blocks()[away.block], classes, fingerprint);
-      if (insert() == Outcome::stored) return Outcome::stored;
+      const Result outcome = made.engine->of_filters().operations.alone.insert_at(made.view, home);
+      if (outcome == Outcome::stored) return Outcome::stored;
     }
   }
 #else
-  (void)made, (void)home, (void)insert;
+  (void)made, (void)home;
 #endif
   return Outcome::full;
 }
@@ -148,9 +154,8 @@ Outcome unite(const Blocks& into, const Blocks& other, Order order, Copies copie
                               !has_way(place) && !has_way(moved(made.view.geometry, place));
       Outcome outcome =
           is_in_vain ? Outcome::too_many_copies : *insert(place, L::value(from[block], slot));
-      if (outcome == Outcome::full && has_guest_lanes(made.view.geometry)) {
-        outcome = open_alternates<L>(made, place,
-                                     [&] { return *insert(place, L::value(from[block], slot)); });
+      if (!L::kHasValues && outcome == Outcome::full && has_guest_lanes(made.view.geometry)) {
+        outcome = open_alternates(made, place);
       }
       if (outcome == Outcome::stored) continue;
       if (is_crowded()) outcome = Outcome::too_many_copies;
@@ -183,7 +188,7 @@ namespace {
 // parent covers of its classes.
 void split_guest_levels(const Blocks& state, Blocks& made) {
   const auto shift = [](const Blocks& of) {
-    return block_classes(of.bits, of.view.geometry, 0).shift;
+    return block_classes(of.bits, of.view.geometry, 0).shift();
   };
   if (shift(made) == shift(state)) return;
   for (std::uint64_t i = 0; i < made.view.geometry.blocks(); ++i) {

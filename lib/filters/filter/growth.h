@@ -52,10 +52,10 @@ void open_for(Blocks& into, const Place& place);
 // The home of a resident of a block of another filter, which has these classes, for an insert into
 // `into`. With guest lanes that of a guest is its other block.
 template <class L>
-Place home_of_resident(const Block& from, const BlockClasses& classes, Blocks& into, Place place,
+Place home_of_resident(const Block& from, BlockClasses classes, Blocks& into, Place place,
                        std::uint32_t slot) {
   const Geometry& geometry = into.view.geometry;
-  if (!has_guest_lanes(geometry)) return place;
+  if (L::kHasValues || !has_guest_lanes(geometry)) return place;
   const GuestLanes<Laned<L>> lanes(classes, from);
   if (lanes.is_guest(place.fingerprint, slot)) return moved(geometry, place);
   if (lanes.is_unknown(place.fingerprint)) open_for(into, place);

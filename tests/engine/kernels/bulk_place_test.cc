@@ -164,9 +164,9 @@ TYPED_TEST(SettleTest, FoldKeepsAllResidents) {
         }
         for (std::uint64_t keys = random() % most; keys-- > 0;) {
           const auto slot = static_cast<std::uint32_t>(random() % L::kSlots);
-          const std::uint32_t own = 0xffu >> classes_of(i).shift;
+          const std::uint32_t own = 0xffu >> classes_of(i).shift();
           const std::uint32_t fingerprint = random_pair<L>(random) & (0xff00 | own);
-          L::set(block, slot, fingerprint | classes_of(i).first | (fingerprint & own ? 0 : 1));
+          L::set(block, slot, fingerprint | classes_of(i).first() | (fingerprint & own ? 0 : 1));
         }
         mark = std::max(mark, block.overflow_mark());
         const auto some = pairs_of<L>(block);
@@ -193,7 +193,7 @@ TYPED_TEST(SettleTest, FoldKeepsAllResidents) {
         if (lanes_of(i).is_open()) {
           ASSERT_LE(lanes.highest(), std::max(lanes_of(i).highest(), 1u));
         }
-        if (!lanes.is_open() && lanes_of(i).highest() >= classes_of(i).first) {
+        if (!lanes.is_open() && lanes_of(i).highest() >= classes_of(i).first()) {
           ASSERT_GE(lanes.highest(), lanes_of(i).highest());
         }
         for (std::uint32_t s = 0; s < L::kSlots; ++s) {

@@ -125,7 +125,7 @@ class LaneFilter {
   void open(std::uint64_t block, std::uint32_t fingerprint) {
     const Blocks& state = FilterAccess::blocks(filter_);
     const BlockClasses classes = block_classes(state.bits, state.view.geometry, block);
-    fingerprint = classes.first | (fingerprint & 0xff >> classes.shift);
+    fingerprint = classes.first() | (fingerprint & 0xff >> classes.shift());
     state.engine->build->open(state.blocks()[block], classes, fingerprint);
   }
   [[nodiscard]] std::size_t open_blocks() const {
