@@ -6,7 +6,7 @@
 // guests that a block has of one class come from one block: its partner for that class. A block has
 // a guest level, in its header, and a level has a highest class (kLevelTop). Where doublings have
 // taken bits of the low byte, a block has the classes that begin with its own: of 2^shift times as
-// many a level then covers the same part (BlockClasses).
+// many a level then covers the same part (ClassRange).
 //   G1  A guest has the slot of its bucket in its class's guest lane, and its class is not above
 //       the block's highest. A lane is a segment of the block (layout.h): that of the class
 //       modulo 4.

@@ -85,7 +85,9 @@ void add_copies(const Geometry& geometry, const std::vector<Block>& blocks, cons
   const auto guests_of = [&](const Block& block) {
     const std::uint64_t lane = ((std::uint64_t{1} << L::kSlotsPerSegment) - 1)
                                << class_of(fingerprint) % 4 * L::kSlotsPerSegment;
-    return class_of(fingerprint) <= classes.highest_at(block.guest_level()) ? lane : 0;
+    return classes.have_lanes() && class_of(fingerprint) <= classes.highest_at(block.guest_level())
+               ? lane
+               : 0;
   };
   const bool is_covered = eviction_rank(fingerprint) < here.overflow_mark();
   const bool twins_are_covered = eviction_rank(fingerprint) < there.overflow_mark();
