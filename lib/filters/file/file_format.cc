@@ -99,11 +99,13 @@ constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr std::uint32_t kSwappedByteOrder = 0x04030201;
 
 Flaw copy_again(std::uint64_t offset, std::string cause) {
-  return {offset, std::move(cause) + "; copy the file again or restore it"};
+  cause += "; copy the file again or restore it";
+  return {offset, std::move(cause)};
 }
 
 Flaw not_ours(std::uint64_t offset, std::string cause) {
-  return {offset, std::move(cause) + "; the file was not written by nestline, build it again"};
+  cause += "; the file was not written by nestline, build it again";
+  return {offset, std::move(cause)};
 }
 
 Flaw cut_off(std::uint64_t file_bytes) {
