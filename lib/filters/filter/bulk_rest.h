@@ -154,7 +154,7 @@ class BulkRest {
             is_home ? lanes.of_native(place.fingerprint) : lanes.of_guests_now(place.fingerprint);
         return std::popcount(state_->engine->block.copies(block, place) & own);
       };
-      Place away;
+      Place away = home;
       const std::uint32_t mark = state_->blocks()[home.block].overflow_mark();
       const bool both = may_be_away(geometry, mark, home, away);
       return static_cast<unsigned>(copies(home, true) + (both ? copies(away, false) : 0));
