@@ -98,12 +98,13 @@ constexpr auto kTimes = [](auto& at, auto& header) {
 constexpr std::uint32_t kByteOrder = 0x01020304;
 constexpr std::uint32_t kSwappedByteOrder = 0x04030201;
 
-Flaw copy_again(std::uint64_t offset, std::string cause) {
+// Apart: inline, g++ 12 with AVX-512 sees an overrun in the moves of these strings that is none.
+[[gnu::cold, gnu::noinline]] Flaw copy_again(std::uint64_t offset, std::string cause) {
   cause += "; copy the file again or restore it";
   return {offset, std::move(cause)};
 }
 
-Flaw not_ours(std::uint64_t offset, std::string cause) {
+[[gnu::cold, gnu::noinline]] Flaw not_ours(std::uint64_t offset, std::string cause) {
   cause += "; the file was not written by nestline, build it again";
   return {offset, std::move(cause)};
 }
