@@ -51,6 +51,7 @@ constexpr bool is_open_level(std::uint32_t level) { return level >= kClosedLevel
 enum class Residence : std::uint8_t { anywhere, native, guest };
 
 constexpr std::uint32_t class_of(std::uint32_t fingerprint) { return fingerprint & 0xff; }
+// The least closed level that covers a class, where classes are not shifted.
 inline constexpr auto kLevelOfClass = [] {
   std::array<std::uint8_t, 256> level{};
   for (std::uint32_t of = 1; of < level.size(); ++of) {
@@ -142,6 +143,7 @@ class GuestLanes {
     is_open_ = is_open_level(level);
   }
 
+  // Of a block that had this level, and so this highest class.
   NESTLINE_HERE GuestLanes(std::uint32_t level, std::uint32_t highest)
       : has_(true), is_open_(is_open_level(level)), highest_(highest) {}
 

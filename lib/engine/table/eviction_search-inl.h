@@ -44,6 +44,8 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
 inline constexpr std::uint32_t kHopeless = 4;
+// So many blocks that a search with guest lanes has seen, or twice as many for each bit of the low
+// byte that doublings have taken, show that lanes and not a full filter have stopped it.
 inline constexpr std::uint32_t kFewBlocks = 8;
 // Where the mark covers more residents than these, one of the first can leave: so they are looked
 // at in pieces of so many steps, some eight residents of a full block. With guest lanes marks fall,

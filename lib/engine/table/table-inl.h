@@ -202,7 +202,7 @@ class Table : public FirstLooks<L, AnyLocks> {
       }
       if (has_lanes() && there != 0) {
         lower_guest_level<L>(hold, view_.blocks, view_.geometry, away.block);
-      };
+      }
       return true;
     }
   }

@@ -3,8 +3,9 @@
 // follow each other: the child's number is in the fingerprints, and bases and alternates stay.
 //
 //   F1  A block's mark is the highest of those that it is made of, so it covers what is away in
-//       any of them: I1 of table-inl.h holds. With guest lanes its level covers what theirs cover,
-//       and it is open if one of them is, or if they cover more than an open block does (lanes.h).
+//       any of them: I1 of table-inl.h holds. With guest lanes its level covers what theirs cover;
+//       it is open if one of them is, or if they cover more than an open block does and natives
+//       would have to leave their slots for that (lanes.h).
 //   F2  A resident keeps its slot where that is free, and in a block with guest lanes where it does
 //       not look like a guest there (G2). After a doubling that nothing has followed, all do.
 //   F3  The others are placed as in a build in bulk (fold_in_bulk), a guest as what was evicted to

@@ -27,6 +27,21 @@ OwnedBlocks fresh(const Blocks& state, const Geometry& geometry, std::uint64_t c
   return made;
 }
 
+// Where a doubling takes a bit of the low byte, a child's guest level covers what that of its
+// parent covers of its classes.
+void split_guest_levels(const Blocks& state, Blocks& made) {
+  const auto shift = [](const Blocks& of) {
+    return block_classes(of.bits, of.view.geometry, 0).shift();
+  };
+  if (shift(made) == shift(state)) return;
+  for (std::uint64_t i = 0; i < made.view.geometry.blocks(); ++i) {
+    Block& child = made.blocks()[i];
+    if (const std::uint32_t level = child.guest_level(); level != 0) {
+      child.set_guest_level(level_of_child(level, i % 2 != 0));
+    }
+  }
+}
+
 bool can_grow(int bits, const Geometry& geometry) {
   return geometry.growth < max_growth(bits) && geometry.blocks() <= kMaxBlocks / 2;
 }
@@ -181,25 +196,6 @@ void open_for(Blocks& into, const Place& place) {
   (void)into, (void)place;  // there are no guest lanes
 #endif
 }
-
-namespace {
-
-// Where a doubling takes a bit of the low byte, a child's guest level covers what that of its
-// parent covers of its classes.
-void split_guest_levels(const Blocks& state, Blocks& made) {
-  const auto shift = [](const Blocks& of) {
-    return block_classes(of.bits, of.view.geometry, 0).shift();
-  };
-  if (shift(made) == shift(state)) return;
-  for (std::uint64_t i = 0; i < made.view.geometry.blocks(); ++i) {
-    Block& child = made.blocks()[i];
-    if (const std::uint32_t level = child.guest_level(); level != 0) {
-      child.set_guest_level(level_of_child(level, i % 2 != 0));
-    }
-  }
-}
-
-}  // namespace
 
 OwnedBlocks grown(const Blocks& state) {
   const Geometry& geometry = state.view.geometry;

@@ -269,8 +269,8 @@ TEST_P(GuestLanesTest, Copies) {
 }
 
 // Copies that come by update instead of insert. Each of them takes another key's place. Where a
-// fifth of the keys are copies, a new one may find no room: update moves others, but does not
-// leave.
+// tenth of the keys are copies, a new one may find no room, by insert neither (docs/SIZING.md,
+// "Filters that turn over").
 TEST_P(GuestLanesTest, CopiesByUpdate) {
   unsigned without = 0;
   for (const double load : {0.02, 0.5, 0.9}) {
