@@ -152,7 +152,7 @@ HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, const GuestLane
   } else {
     if (free == 0) return {};
     if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
-        (block.overflow_mark() != 0 && !L::kExpires && (!lanes.has() || has_few(free)))) {
+        (lanes.has() && block.overflow_mark() != 0 && has_few(free))) {
       return find_path_back<L>(block, lanes, bucket, free);
     }
     const FirstSteps<L> first(block, lanes, bucket);
