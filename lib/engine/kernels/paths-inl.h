@@ -126,7 +126,7 @@ EvictionPath find_path(const Block& shared, const EvictionOrder& order, std::uin
   const Block& block = readable_block(shared, copy);
   if constexpr (L::kForm == Form::maplet) {
     return {};  // every slot is in the bucket
-  } else if constexpr (L::kBits != 8 && !NESTLINE_ONE_LANE) {
+  } else if constexpr (L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) {
     const MoveMasks<L> moves(block, GuestLanes<L>(order.classes, block), order);
     return find_back(moves, bucket, goals, [](std::uint32_t slot) { return EvictionPath(slot); });
   } else {
