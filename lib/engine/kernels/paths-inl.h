@@ -2,10 +2,9 @@
 // newcomer's bucket by scalars: where its k residents could go. Most searches end after that one
 // step. The others go on backward from the goals by vectors: which could move into slot e is one
 // compare. Both find the same way, so the first step is left out where it costs more than it
-// spares: at 16 bits, where a slot of six is a candidate; at 12 and 16 bits with one goal; and in
-// blocks with a mark, where most searches fail (unless keys expire or, with three free slots,
-// guests come home: such a block has room again). On one lane it always pays: it spares the buckets
-// of all residents.
+// spares: at 16 bits, where a slot of six is a candidate, and with guest lanes above 8 bits in
+// blocks with a mark and few free slots, where most searches fail. On one lane it always pays: it
+// spares the buckets of all residents.
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
 #undef NESTLINE_LIB_ENGINE_KERNELS_PATHS_INL_H_
@@ -139,8 +138,7 @@ EvictionPath find_path(const Block& shared, const EvictionOrder& order, std::uin
   }
 }
 
-// Whether there are so few free slots that in a block with a mark hardly anybody can move to them:
-// then a search from there ends soon.
+// Whether there are so few free slots that in a block with a mark hardly anybody can move to them.
 inline bool has_few(std::uint64_t free) { return std::popcount(free) < 3; }
 
 template <class L>
@@ -152,7 +150,7 @@ HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, const GuestLane
   } else {
     if (free == 0) return {};
     if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
-        (lanes.has() && block.overflow_mark() != 0 && has_few(free))) {
+        (lanes.has() && L::kBits != 8 && block.overflow_mark() != 0 && has_few(free))) {
       return find_path_back<L>(block, lanes, bucket, free);
     }
     const FirstSteps<L> first(block, lanes, bucket);
