@@ -72,8 +72,8 @@ struct Options {
   std::pmr::memory_resource* memory = nullptr;
   /// Whether keys will be erased and others inserted all the time. Without it lookups of such a
   /// filter slow down, to 0.6 to 0.8 of their rate; with it they keep 0.9 to all of it, and `fpr`
-  /// holds after any number of changes. In return changes take longer: an erase and an insert 1.4
-  /// times as long at a load of 0.80, 3.5 times at 0.95 (docs/SIZING.md, "Filters that turn over").
+  /// holds after any number of changes. In return changes take longer: an erase and an insert 1.7
+  /// times as long at a load of 0.80, 3.9 times at 0.95 (docs/SIZING.md, "Filters that turn over").
   /// A key may have no more than k copies in place of 2k. Files are of hash version 4, which
   /// libraries that do not know it refuse. Without effect below 64 blocks. ClusterFilter takes it
   /// too (cluster.h).
