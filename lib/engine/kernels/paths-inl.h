@@ -65,6 +65,10 @@ struct FirstSteps {
   }
 };
 
+// Whether a search never begins with the first step.
+template <class L>
+inline constexpr bool kBeginsAtGoals = L::kForm == Form::halfwords && !NESTLINE_ONE_LANE;
+
 // The shortest path to a goal, looked for from there; `start(slot)` begins it, to one of `starts`.
 template <class L, class Start>
 HWY_INLINE EvictionPath find_back(const MoveMasks<L>& moves, std::uint64_t starts,
@@ -125,7 +129,7 @@ EvictionPath find_path(const Block& shared, const EvictionOrder& order, std::uin
   const Block& block = readable_block(shared, copy);
   if constexpr (L::kForm == Form::maplet) {
     return {};  // every slot is in the bucket
-  } else if constexpr (L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) {
+  } else if constexpr (kBeginsAtGoals<L>) {
     const MoveMasks<L> moves(block, GuestLanes<L>(order.classes, block), order);
     return find_back(moves, bucket, goals, [](std::uint32_t slot) { return EvictionPath(slot); });
   } else {
@@ -149,7 +153,7 @@ HWY_INLINE EvictionPath find_path_to_free_in(const Block& block, const GuestLane
     return {};
   } else {
     if (free == 0) return {};
-    if ((L::kForm == Form::halfwords && !NESTLINE_ONE_LANE) ||
+    if (kBeginsAtGoals<L> ||
         (lanes.has() && L::kBits != 8 && block.overflow_mark() != 0 && has_few(free))) {
       return find_path_back<L>(block, lanes, bucket, free);
     }
