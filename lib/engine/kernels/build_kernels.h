@@ -62,10 +62,8 @@ inline void raise_mark(const Block& from, Block& to) {
   to.set_overflow_mark(std::max(to.overflow_mark(), from.overflow_mark()));
 }
 // The pairs of a fold's residents for which no slot is free: those that are not known to be guests,
-// and those that are. There is room for all residents and 64 more; and for the slots that the
-// residents of each block have kept.
+// and those that are. There is room for all residents and 64 more.
 struct FoldRest {
-  std::uint64_t* stay;
   std::uint32_t* native;
   std::uint32_t* guest;
   std::size_t natives;

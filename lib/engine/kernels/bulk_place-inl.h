@@ -266,16 +266,12 @@ HWY_INLINE std::uint64_t sharing(const std::uint64_t* buckets, std::uint64_t slo
 
 #endif  // NESTLINE_ONE_LANE
 
-// Gives a key a free slot of its bucket, if there is one, a preferred one if it can; mispredicts
-// nothing, having no branches.
-template <class L>
-HWY_INLINE bool place_one(Block& block, std::uint64_t& free, std::uint64_t bucket,
-                          std::uint32_t fingerprint) {
-  std::uint64_t open = free & bucket;
-  if constexpr (L::kHasGuestLanes) {
-    const std::uint64_t preferred = open & GuestLanes<L>::outside(fingerprint);
-    open = preferred != 0 ? preferred : open;
-  }
+// Gives a native a free slot of its bucket, if there is one, the best one; mispredicts nothing,
+// having no branches.
+template <class L, class Lanes>
+HWY_INLINE bool place_one(Block& block, const Lanes& lanes, std::uint64_t& free,
+                          std::uint64_t bucket, std::uint32_t fingerprint) {
+  const std::uint64_t open = lanes.best_of_native(fingerprint, free & bucket);
   const std::uint64_t choice = open & (~open + 1);
   free ^= choice;
   L::fill(block, choice, fingerprint);
@@ -288,11 +284,13 @@ std::size_t place_keys(const BlocksView& view, Block* blocks, const std::uint64_
                        std::uint64_t* deferred) noexcept {
   Group group;
   locate<PlainLayout<L> >(view, keys, count, input, group);
+  const GuestLanes<L> no_guests(0, 0);
   std::size_t n = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::uint64_t number = group.number(view, i);
     deferred[n] = located(number, group.pair[i]);
-    n += !place_one<L>(blocks[number], free[number], group.bucket[i], group.fingerprint(i));
+    n += !place_one<L>(blocks[number], no_guests, free[number], group.bucket[i],
+                       group.fingerprint(i));
   }
   return n;
 }
@@ -303,6 +301,7 @@ std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint3
   std::size_t n = 0;
   Resident ignored[kGroup];
   std::uint64_t bucket[kGroup];
+  const GuestLanes<L> no_guests(0, 0);
   for (std::size_t first = 0; first < count; first += kGroup) {
     const std::size_t end = std::min(kGroup, count - first);
     complete<L>(keys + first, end, Residence::native, ignored, bucket);
@@ -310,7 +309,7 @@ std::size_t place_pairs(const std::uint32_t* keys, std::size_t count, std::uint3
       const std::uint32_t key = keys[first + i];
       const std::uint32_t number = key >> 20 & mask;
       deferred[n] = key;
-      n += !place_one<L>(blocks[number], free[number], bucket[i], key & 0xffff);
+      n += !place_one<L>(blocks[number], no_guests, free[number], bucket[i], key & 0xffff);
     }
   }
   return n;

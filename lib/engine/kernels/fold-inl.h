@@ -1,9 +1,8 @@
 // Per-target: folding, the residents of several blocks laid over each other (folding.h): the
 // opposite of a split.
 //
-// All words of the blocks are combined at once. That leaves a mixture in slots that several
-// residents had, few until the block is nearly full: each gets the resident of the first block
-// again, and the others take the first free slots of their buckets.
+// A slot that several blocks use goes to the first one's resident. The others take the first free
+// slots of their buckets.
 #if defined(NESTLINE_LIB_ENGINE_KERNELS_FOLD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef NESTLINE_LIB_ENGINE_KERNELS_FOLD_INL_H_
 #undef NESTLINE_LIB_ENGINE_KERNELS_FOLD_INL_H_
@@ -60,28 +59,63 @@ HWY_NOINLINE std::uint32_t folded_level(const BlocksView& from, std::uint64_t fi
   return in_lanes != 0 ? kOpenLevel : level;
 }
 
-// All bits of blocks, and their highest mark.
-HWY_INLINE void combine(const Block* from, std::size_t count, Block& to) {
-  const hn::CappedTag<std::uint64_t, kBlockBytes / 8> d;  // on one lane too
-  std::uint32_t mark = 0;
-  for (std::size_t i = 0; i < count; ++i) mark = std::max(mark, from[i].overflow_mark());
-  for (std::size_t byte = 0; byte < kBlockBytes; byte += 8 * hn::Lanes(d)) {
-    auto all = hn::Zero(d);
-    for (std::size_t i = 0; i < count; ++i) {
-      BlockCopy copy;
-      const Block& block = readable_block(from[i], copy);
-      const auto* const words = reinterpret_cast<const std::uint64_t*>(block.bytes.data() + byte);
-      all = hn::Or(all, hn::Load(d, words));
-    }
-    hn::Store(all, d, reinterpret_cast<std::uint64_t*>(to.bytes.data() + byte));
+// Copies the residents of some slots, which are free in `to`.
+template <class L>
+HWY_INLINE void copy_residents(const Block& from, std::uint64_t slots, Block& to) {
+#if NESTLINE_ONE_LANE
+  for (; slots != 0; slots &= slots - 1) {
+    L::set(to, first_slot(slots), L::get(from, first_slot(slots)));
   }
-  const std::uint32_t header = Block::to_header(Block::header_of(mark, 0));
-  std::memcpy(to.bytes.data() + kOverflowMarkByte, &header, sizeof(header));
+#else
+  using T = EvictionOrder::BucketOffset<L>;
+  const BlockTag<T> d;
+  alignas(64) T chosen[kBlockBytes / sizeof(T)];
+  const auto* const parts = reinterpret_cast<const T*>(from.bytes.data());
+  auto* const made = reinterpret_cast<T*>(to.bytes.data());
+  for (std::size_t s = 0; s < L::kSlots; s += hn::Lanes(d)) {
+    const auto here = hn::VecFromMask(d, mask_of(d, slots >> s));
+    hn::Store(hn::Or(hn::And(here, hn::Load(d, parts + s)), hn::Load(d, made + s)), d, made + s);
+    if constexpr (L::kForm == Form::bytes_and_nibbles) hn::Store(here, d, chosen + s);
+  }
+  if constexpr (L::kPlanes > 0) {
+    const auto planes = L::planes(from);
+    auto all = L::planes(to);
+    for (std::uint32_t p = 0; p < L::kPlanes; ++p) {
+      all[p] = (all[p] & L::kAllSlots) | (planes[p] & slots);
+    }
+    L::set_planes(to, all);
+  }
+  if constexpr (L::kForm == Form::bytes_and_nibbles) {
+    // 20 bytes, some of them twice.
+    static_assert(L::kNibbleRun == 20 && L::kNibbleByte + 20 == kOverflowMarkByte);
+    constexpr std::uint64_t kLow = 0x0f0f0f0f0f0f0f0f;
+    for (const std::uint32_t s : {0u, 8u, 12u}) {
+      std::uint64_t low, high;
+      std::memcpy(&low, chosen + s, sizeof(low));
+      std::memcpy(&high, chosen + L::kNibbleRun + s, sizeof(high));
+      const std::uint32_t byte = L::kNibbleByte + s;
+      const std::uint64_t nibbles = word_at(from, byte) & ((low & kLow) | (high & ~kLow));
+      set_word_at(to, byte, word_at(to, byte) | nibbles);
+    }
+  }
+#endif
+}
+
+// Appends the pairs of the residents of some slots.
+template <class L>
+HWY_NOINLINE std::uint32_t* append_pairs(const Block& block, std::uint64_t slots,
+                                         std::uint32_t* pairs) {
+  for (; slots != 0; slots &= slots - 1) {
+    const std::uint32_t slot = first_slot(slots);
+    const std::uint32_t fingerprint = L::get(block, slot);
+    *pairs++ = fingerprint | L::bucket_offset_at(fingerprint, slot) << 16;
+  }
+  return pairs;
 }
 
 template <class L>
 void fold_block(const BlocksView& view, std::uint64_t first_number, std::size_t count, Block& to,
-                std::uint64_t& free, FoldRest& rest) noexcept {
+                std::uint64_t& free_after, FoldRest& rest) noexcept {
   using Plain = PlainLayout<L>;
   using Lanes = GuestLanes<L>;
   const Block* const from = view.blocks + first_number;
@@ -89,61 +123,44 @@ void fold_block(const BlocksView& view, std::uint64_t first_number, std::size_t 
   Geometry geometry = view.geometry;
   geometry.growth -= times;
   const BlockClasses classes = block_classes<L>(geometry, first_number >> times);
-  combine(from, count, to);
+  for (std::size_t i = 0; i < count; ++i) raise_mark(from[i], to);
   if (classes.have_lanes()) to.set_guest_level(folded_level<L>(view, first_number, count, classes));
   const Lanes there(classes, to);
-  rest.natives = 0;
-  rest.guests = 0;
-  free = L::kAllSlots;
-  std::uint64_t mixtures = 0;
+  std::uint64_t free = L::kAllSlots;
+  std::uint32_t* native = rest.native;
+  std::uint32_t* guest = rest.guest;
   for (std::size_t i = 0; i < count; ++i) {
     BlockCopy copy;
     const Block& block = readable_block(from[i], copy);
     const std::uint64_t residents = L::kAllSlots & ~free_slots<Plain>(block);
-    const Lanes here(block_classes<L>(view.geometry, first_number + i), block);
-    rest.stay[i] = residents & free & ~would_be_guests<L>(block, here, there);
-    free &= ~rest.stay[i];
-    std::uint64_t slots = residents & ~rest.stay[i];
-    if (slots == 0) continue;
-    mixtures |= slots;
-    const std::uint64_t guests = guests_of<L>(block, here);
-    for (; slots != 0; slots &= slots - 1) {
-      const std::uint32_t slot = first_slot(slots);
-      const std::uint32_t fingerprint = Plain::get(block, slot);
-      const std::uint32_t pair = fingerprint | Plain::bucket_offset_at(fingerprint, slot) << 16;
-      const bool is_guest = (guests >> slot & 1) != 0;
-      rest.guest[rest.guests] = pair;
-      rest.guests += is_guest;
-      rest.native[rest.natives] = pair;
-      rest.natives += !is_guest;
+    std::uint64_t stay = residents & free;
+    std::uint64_t guests = 0;
+    if (classes.have_lanes()) {
+      const Lanes here(block_classes<L>(view.geometry, first_number + i), block);
+      stay &= ~would_be_guests<L>(block, here, there);
+      guests = guests_of<L>(block, here);
     }
+    copy_residents<Plain>(block, stay, to);
+    free &= ~stay;
+    native = append_pairs<Plain>(block, residents & ~stay & ~guests, native);
+    guest = append_pairs<Plain>(block, residents & ~stay & guests, guest);
   }
-  if (mixtures == 0) return;
-  for (; mixtures != 0; mixtures &= mixtures - 1) {
-    const std::uint32_t slot = first_slot(mixtures);
-    std::size_t i = 0;
-    while (i < count && (rest.stay[i] >> slot & 1) == 0) ++i;
-    Plain::set(to, slot, i < count ? Plain::get(from[i], slot) : 0);
-  }
+  rest.guests = static_cast<std::size_t>(guest - rest.guest);
   const std::uint32_t header = Block::to_header(to.header());
-  const std::size_t natives = rest.natives;
-  rest.natives = 0;
-  for (std::size_t first = 0; first < natives; first += kGroup) {
-    const std::size_t end = std::min(kGroup, natives - first);
+  const std::uint32_t* const end = native;
+  native = rest.native;
+  for (const std::uint32_t* first = native; first != end;) {
+    const std::size_t some = std::min(kGroup, static_cast<std::size_t>(end - first));
     Resident ignored[kGroup];
     std::uint64_t bucket[kGroup];
-    complete<Plain>(rest.native + first, end, Residence::anywhere, ignored, bucket);
-    for (std::size_t i = 0; i < end; ++i) {  // without branches, as place_one
-      const std::uint32_t pair = rest.native[first + i];
-      const std::uint32_t fingerprint = fingerprint_of(pair);
-      const std::uint64_t open = there.best_of_native(fingerprint, free & bucket[i]);
-      const std::uint64_t choice = open & (~open + 1);
-      free ^= choice;
-      Plain::fill(to, choice, fingerprint);
-      rest.native[rest.natives] = pair;
-      rest.natives += open == 0;
+    complete<Plain>(first, some, Residence::anywhere, ignored, bucket);
+    for (std::size_t i = 0; i < some; ++i) {
+      *native = *first++;
+      native += !place_one<Plain>(to, there, free, bucket[i], fingerprint_of(*native));
     }
   }
+  rest.natives = static_cast<std::size_t>(native - rest.native);
+  free_after = free;
   std::memcpy(to.bytes.data() + kOverflowMarkByte, &header, sizeof(header));
 }
 

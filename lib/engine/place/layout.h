@@ -182,9 +182,8 @@ struct LayoutShape : Buckets {
   // The bucket offset of a fingerprint found in a slot: the inverse of slot().
   NESTLINE_SLOT_INLINE static constexpr std::uint32_t bucket_offset_at(std::uint32_t fingerprint,
                                                                        std::uint32_t slot) {
-    const std::uint32_t q = slot % kSlotsPerSegment + kSlotsPerSegment;
-    return (q - rotation(fingerprint, slot / kSlotsPerSegment, kSlotsPerSegment)) %
-           kSlotsPerSegment;
+    return Buckets::bucket_offset_with(fingerprint, slot / kSlotsPerSegment,
+                                       slot % kSlotsPerSegment);
   }
 };
 

@@ -111,8 +111,7 @@ class BulkBuild {
     const std::size_t most = (kMaxBulkPlaced << times) + kMaxBulkPlaced;
     std::vector<std::uint32_t> natives(most);
     std::vector<std::uint32_t> guests(most);
-    std::vector<std::uint64_t> stay(std::size_t{1} << times);
-    FoldRest rest{stay.data(), natives.data(), guests.data(), 0, 0};
+    FoldRest rest{natives.data(), guests.data(), 0, 0};
     for_each_range([&](std::size_t range, BuildScratch&) { unite(range, from, times, rest); });
     place_deferred();
     return std::ranges::all_of(departed_, [](const Evicted& of) { return of.refused.empty(); }) &&

@@ -135,10 +135,9 @@ TYPED_TEST(SettleTest, FoldKeepsAllResidents) {
     const auto fold = engine.build->fold_block;
     if (fold == nullptr) return;  // of a maplet
     std::mt19937_64 random(9);
-    std::vector<std::uint64_t> stay(8);
     std::vector<std::uint32_t> natives(9 * 64);
     std::vector<std::uint32_t> guests(9 * 64);
-    FoldRest rest{stay.data(), natives.data(), guests.data(), 0, 0};
+    FoldRest rest{natives.data(), guests.data(), 0, 0};
     for (std::size_t round = 0; round < 4000; ++round) {
       const bool has_lanes = round % 2 == 0;
       const std::size_t count = std::size_t{2} << random() % 3;
