@@ -88,7 +88,9 @@ struct History {
   std::vector<KeyClass> classes;
   Copies copies{};           // at the beginning
   std::uint64_t others = 0;  // keys of no class, at the beginning
-  unsigned choices = 0;      // candidate slots of a key in one block
+  // Candidate slots of a key in one block; with guest lanes natives of the lower classes have one
+  // less.
+  unsigned choices = 0;
   std::uint64_t full_from = 0;
   std::vector<Operation> operations;
 };

@@ -81,7 +81,7 @@ class Builder {
         smith_(bits, FilterAccess::blocks(*scene.filter).view.geometry.base_blocks, random,
                FilterAccess::blocks(*scene.filter).view.geometry.placement),
         slots_(static_cast<double>(smith_.blocks() * slots_of(bits))) {
-    scene_.choices = smith_.choices();
+    scene_.choices = smith_.choices() - (has_lanes() ? 1 : 0);
     constexpr unsigned kMost = std::numeric_limits<std::uint8_t>::max();
     scene_.classes.push_back({kNoPartner, kMost, kMost});
     scene_.hashes.emplace_back();
@@ -165,14 +165,15 @@ class Builder {
   HashSmith& smith() { return smith_; }
 
  private:
+  bool has_lanes() { return has_guest_lanes(FilterAccess::blocks(filter()).view.geometry); }
+
   std::size_t add_class(std::uint64_t block, std::uint32_t rest, bool loose) {
     scene_.hashes.emplace_back();
     for (int i = 0; i < 3; ++i) scene_.hashes.back().push_back(smith_.hash(block, rest));
     const bool has_alternate = smith_.alternate(scene_.hashes.back().front()) != block;
     const unsigned limit = (has_alternate ? 2 : 1) * smith_.choices();
-    const bool has_lanes = has_guest_lanes(FilterAccess::blocks(filter()).view.geometry);
     const unsigned least = smith_.choices() - (has_alternate ? 0 : 1);
-    scene_.classes.push_back({kNoPartner, limit, has_lanes ? least : limit});
+    scene_.classes.push_back({kNoPartner, limit, has_lanes() ? least : limit});
     scene_.loose.push_back(loose);
     return scene_.classes.size() - 1;
   }
