@@ -181,6 +181,12 @@ class EvictionSearch {
       if (end_of_ranks_ != kEvictionRanks) {
         from.out_of_reach |= L::kAllSlots & ~of_ranks<L>(from.block, 0, end_of_ranks_);
       }
+      // Who leaves here does so before the arrival, and raises the mark by which the arrival's own
+      // block, if it is open, knows it for a native.
+      const Block& before = blocks_[nodes_[nodes_[i].parent].arrival.block];
+      if (i != 0 && GuestLanes<L>(classes_, before).is_unknown(arrival.fingerprint)) {
+        from.out_of_reach |= of_ranks<L>(from.block, from.newcomer_class, 255) & ~from.order.guests;
+      }
     }
     if (std::popcount(from.order.covered) <= (has_lanes_ ? kManyCoveredWithLanes : kManyCovered)) {
       from.some = from.order.covered | from.order.next;
