@@ -91,9 +91,14 @@ final class ReaderTest {
     ByteBuffer answers = bytesOf(Path.of(path.toString().replace(".nest", ".answers")));
     int present = 0;
     int keys = 0;
+    int each = NestlineFile.PIECE == 1 << 16 ? 16 : 1;  // of the keys, in small pieces
     for (; answers.hasRemaining(); keys++) {
       int answer = answers.get();
       present += answer > 0 ? 1 : 0;
+      if (keys % each != 0) {
+        if (file instanceof Maplet) answers.position(answers.position() + 8 * answer);
+        continue;
+      }
       long hash = hashOf(file, keys / KEYS, keys % KEYS);
       if (file.mayContainHash(hash) != answer > 0 || !isAnswer(file, hash, answer, answers)) {
         check(false, path + ": key " + keys);
@@ -272,8 +277,9 @@ final class ReaderTest {
       checkRefused(name, bad, "", -1, path + " with another byte " + at);
     }
     int begin = begin(file);
-    for (int i = 0; i < begin - 8; i++) {  // each bit of each field, and of what is reserved
-      for (int bit = 0; bit < 8; bit++) {
+    for (int i = 0; i < begin - 8; i++) {  // each bit of each field, and one of each byte else
+      boolean reserved = i >= 104 && i < 4032;
+      for (int bit = reserved ? i % 8 : 0; bit < (reserved ? i % 8 + 1 : 8); bit++) {
         byte[] bad = file.clone();
         bad[i] ^= 1 << bit;
         seal(bad, false);

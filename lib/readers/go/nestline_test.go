@@ -332,7 +332,11 @@ func TestEachDamagedByteBelowRightChecksums(t *testing.T) {
 			if at > 104 && at < beginOf(file)-64-96 {
 				at += 96 // reserved
 			}
-			for _, flip := range []byte{1, 1 << (at % 8), 0x80, 0xff} {
+			flips := []byte{1 << (at % 8), 1, 0x80, 0xff}
+			if at >= beginOf(file) { // blocks, which have all forms of bytes anyway
+				flips = flips[:1]
+			}
+			for _, flip := range flips {
 				bad := append([]byte{}, file...)
 				bad[at] ^= flip
 				seal(bad)

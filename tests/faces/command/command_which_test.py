@@ -295,7 +295,7 @@ class Which(CommandTest):
         self.assertEqual(good[len(start) :][:8], b"\x8eNST\r\n\x1a\n")
         chance = random.Random(3)
         blocks = len(start) + 4096
-        places = {*range(len(start)), *range(len(start), len(start) + 80), *range(blocks, len(good), 9),
+        places = {*range(len(start)), *range(len(start), len(start) + 80), *range(blocks, len(good), 29),
                   *(chance.randrange(len(start), blocks) for _ in range(40)),
                   *range(blocks - 8, blocks), *range(len(good) - 16, len(good))}
         damaged = [(place, good[:place] + bytes([good[place] ^ 1 << chance.randrange(8)]) +
