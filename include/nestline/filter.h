@@ -67,8 +67,8 @@ struct Options {
   /// err on different keys. Where strangers choose the keys, keep it secret and pass their integers
   /// as byte strings, which alone it protects (docs/SIZING.md, "Strangers' keys").
   std::uint64_t seed = 0;
-  /// Where the blocks come from, as memory.h requires; null: mapped_memory(). grow, merge and
-  /// inserts that make the filter grow use it too.
+  /// Where the blocks come from, as memory.h requires; null: mapped_memory(). grow, shrink, fit,
+  /// merge, and inserts and erases that change its size use it too.
   std::pmr::memory_resource* memory = nullptr;
   /// Whether keys will be erased and others inserted all the time. Without it lookups of such a
   /// filter slow down, to 0.6 to 0.8 of their rate; with it they keep 0.9 to all of it, and `fpr`
@@ -84,8 +84,8 @@ struct Options {
   /// max_capacity above capacity: it begins with the doublings from one to the other, so capacity
   /// is what it can be folded to. Else with as many as leave 800 first blocks and keep `fpr` at
   /// `load`, and max_capacity becomes capacity: at 8, 9, 10, 12 and 16 bits up to 4, 5, 6, 8
-  /// and 12; where that are none, it is as without. With `bits` left open it is often the widest
-  /// fingerprint that allows most; docs/SIZING.md has a table.
+  /// and 12; where that are none, it is as without but for max_capacity. With `bits` left open it
+  /// is often the widest fingerprint that allows most; docs/SIZING.md has a table.
   bool may_fold = false;
   /// Load, 0 to 0.4, below which erasing makes it shrink by itself while can_shrink; 0: never. Once
   /// there is no memory for it, or a key has no room, it tries again at half as many keys. Files do
@@ -121,7 +121,7 @@ struct Overlap {
   /// of a segment * 254 * 2^(bits - 8) * blocks before doublings), by docs/SIZING.md.
   double by_chance = 0;
   double estimate = 0;        ///< Of the common keys: the matches without those that chance makes.
-  double standard_error = 0;  ///< Of `estimate`.
+  double standard_error = 0;  ///< Of `estimate`: by chance, and 2 % of by_chance for its formula.
 };
 
 /// A cuckoo filter in memory.
@@ -287,17 +287,19 @@ class NESTLINE_EXPORT Filter {
   /// Undoes one doubling, without the keys: half the blocks, the fingerprints' bit again, and the
   /// capacity of before. (Where doubling did not double it, in filters of less than 800 first
   /// blocks, it is as many keys as find room, at most 1.7 times that of before; such a load errs
-  /// more often than was asked for.) At the same keys lookups are wrong as often as they were.
-  /// Returns false and changes nothing, unless can_shrink, or where copies of keys leave a key
-  /// without room. O(memory): docs/SIZING.md has figures. Needs the old and the new memory at once.
-  /// Throws std::bad_alloc; the filter is then unchanged.
+  /// more often than was asked for.) At the same keys lookups are wrong as often as they were,
+  /// or less often with turns_over, since keys come home; where keys were erased without turns_over
+  /// up to 1.5 times as often, since marks stay (docs/SIZING.md). Returns false and
+  /// changes nothing, unless can_shrink, or where copies of keys leave a key without room.
+  /// O(memory): docs/SIZING.md has figures. Needs the old and the new memory at once. Throws
+  /// std::bad_alloc; the filter is then unchanged.
   bool shrink();
   /// Whether the filter has doubled, by growing or from the beginning (Options::may_fold), and its
   /// keys are within the capacity that it would have after shrink. O(1).
   [[nodiscard]] bool can_shrink() const noexcept;
   /// Shrinks as often as its keys allow, in one pass; returns how often. The filter then has the
-  /// blocks, bits and rate of one that was made for them with as many first blocks, and grows by
-  /// itself as before. Otherwise as shrink.
+  /// blocks and bits of one that was made for them with as many first blocks, its rate too unless
+  /// keys were erased without turns_over, and grows by itself as before. Otherwise as shrink.
   unsigned fit();
 
   /// Adds everything that is in `other`, copies included, without the keys. Both must have been

@@ -14,7 +14,8 @@
 //   by moving, growing, merging into it or copying.
 // - allocate may throw std::bad_alloc and types derived from it. Anything else ends the program
 //   when it comes out of an insert, which is noexcept. deallocate must not throw.
-// - It is called by whichever thread creates, grows, merges or destroys a filter. One that serves
+// - It is called by whichever thread creates, grows, shrinks, merges or destroys a filter, also
+//   by an insert or an erase. One that serves
 //   filters of several threads, or a ConcurrentFilter, must be safe for that, as
 //   std::pmr::synchronized_pool_resource is.
 #ifndef NESTLINE_MEMORY_H_

@@ -244,7 +244,8 @@ bool nestline_fit(nestline_filter* filter, unsigned* times, const char** error);
 /// Adds what is in `other` (which may be mapped, or `filter` itself). `copies` states which copies
 /// of keys may be left out; with NESTLINE_MERGE_ALL it is all or nothing. *left_out, unless
 /// `left_out` is NULL, becomes the number of copies that were left out. Both filters must have been
-/// made with equal options and have grown equally often. Needs memory for a copy of each.
+/// made with equal options; one that has grown more often is folded first, if the keys of both are
+/// within the capacity that it then has. Needs memory for a copy of each.
 bool nestline_merge(nestline_filter* filter, const nestline_filter* other, nestline_copies copies,
                     uint64_t* left_out, const char** error);
 

@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "lib/engine/engines-inl.h"
@@ -139,12 +140,27 @@ constexpr void take_over(FilterOperations& operations) {
   }
 }
 
+// BuildKernels::settle.
+template <class L>
+void settle_block(const BlocksView& view, std::uint64_t number, std::uint32_t class_) noexcept {
+  const Block& block = view.blocks[number];
+  for (std::uint32_t before = 0, mark = block.overflow_mark(); mark > class_ && mark != before;
+       before = std::exchange(mark, block.overflow_mark())) {
+    layouts::Further<L>::let_guests_come_home(view, kModeOf<NoLocks>, number);
+  }
+  if (is_open_level(block.guest_level())) {
+    AnyLocks::BlockLock hold(kModeOf<NoLocks>, view.blocks, number);
+    lower_guest_level<L>(hold, view.blocks, view.geometry, number);
+  }
+}
+
 template <class L>
 inline constexpr BuildKernels kBuild = [] {
   BuildKernels kernels = build_kernels<L>();
   kernels.is_in_guest_lane = is_in_guest_lane<Shared<L> >;
   kernels.raise_guest_level = raise_guest_level<Shared<L> >;
   kernels.open = open_surely<Shared<L> >;
+  kernels.settle = settle_block<Shared<L> >;
   kernels.take_over_version_3 = take_over_version_3<Shared<L> >;
   kernels.fold_block = fold_block<Shared<L> >;
   return kernels;

@@ -61,8 +61,8 @@ struct alignas(64) BulkPlacement {
 inline void raise_mark(const Block& from, Block& to) {
   to.set_overflow_mark(std::max(to.overflow_mark(), from.overflow_mark()));
 }
-// The pairs of a fold's residents for which no slot is free: those that are not known to be guests,
-// and those that are. There is room for all residents and 64 more.
+// The pairs of a fold's residents that do not keep their slots: those that are not known to be
+// guests, and those that are and go home. There is room for all residents and 64 more.
 struct FoldRest {
   std::uint32_t* native;
   std::uint32_t* guest;
@@ -114,12 +114,17 @@ struct BuildKernels {
                             std::uint32_t level) noexcept = nullptr;
   // Opens a block for the class of a fingerprint, or else for all.
   void (*open)(Block& block, BlockClasses classes, std::uint32_t fingerprint) noexcept = nullptr;
+  // Of a block of a filter that has just doubled, and that nobody else has: lets guests of classes
+  // above `class_` come home, and closes it if it is open and no resident may be a guest.
+  void (*settle)(const BlocksView& view, std::uint64_t block,
+                 std::uint32_t class_) noexcept = nullptr;
   // Makes a block of hash version 3 one of version 4. `has_unknown`: whether a resident above class
   // kOlderLanesTop may be a guest.
   void (*take_over_version_3)(Block& block, BlockClasses classes,
                               bool has_unknown) noexcept = nullptr;
   // Of a filter: fills an empty block with the residents of `count` blocks, of which `first` is the
-  // first one's number, by F1 and F2 of folding.h. `free`: the slots that are free afterwards.
+  // first one's number, by F1 and F2 of folding.h; with guest lanes it may be open, and have a
+  // mark. `free`: the slots that are free afterwards.
   void (*fold_block)(const BlocksView& from, std::uint64_t first, std::size_t count, Block& to,
                      std::uint64_t& free, FoldRest& rest) noexcept = nullptr;
   // Of a maplet: gives each of these keys, which all have a slot, its value. A bit of assigned[b]

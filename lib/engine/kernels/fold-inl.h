@@ -32,31 +32,17 @@ HWY_NOINLINE std::uint64_t would_be_guests(const Block& block, const GuestLanes<
   return of_ranks<L>(block, here.highest(), there.highest()) & in_guest_lanes<L>(block);
 }
 
-// The guest level of a block of these classes with the residents of others. It is open if one of
-// them is, as far as that one is, and where a closed level would be above the first open one and in
-// the way of natives: few blocks have room for so many outside their guest lanes.
+// Makes mark and guest level of an empty block cover what those of another cover of the classes
+// that are often away: the guests of higher classes go home. An open block stays as it is.
 template <class L>
-HWY_NOINLINE std::uint32_t folded_level(const BlocksView& from, std::uint64_t first,
-                                        std::size_t count, BlockClasses classes) {
-  std::uint32_t level = 0;
-  const std::uint32_t often_away = classes.often_away();
-  for (std::uint64_t i = first; i < first + count; ++i) {
-    const std::uint32_t one = from.blocks[i].guest_level();
-    const BlockClasses own = block_classes<L>(from.geometry, i);
-    const std::uint32_t highest = own.highest_at(one);
-    if (one == 0 || (!is_open_level(one) && highest < own.first())) continue;
-    level = std::max(level, !is_open_level(one)    ? classes.guest_level_for(highest)
-                            : highest < often_away ? kOpenToAllLevel
-                                                   : kOpenLevel);
-  }
-  if (is_open_level(level) || classes.highest_at(level) <= often_away) return level;
-  const GuestLanes<L> there(level, classes.highest_at(level));
-  std::uint64_t in_lanes = 0;
-  for (std::uint64_t i = first; i < first + count; ++i) {
-    const GuestLanes<L> here(block_classes<L>(from.geometry, i), from.blocks[i]);
-    in_lanes |= would_be_guests<L>(from.blocks[i], here, there);
-  }
-  return in_lanes != 0 ? kOpenLevel : level;
+void raise_to(const BlocksView& from, std::uint64_t number, BlockClasses classes, Block& to) {
+  const Block& block = from.blocks[number];
+  const std::uint32_t most = classes.often_away();
+  to.set_overflow_mark(std::max(to.overflow_mark(), std::min(block.overflow_mark(), most)));
+  const BlockClasses own = block_classes<L>(from.geometry, number);
+  const std::uint32_t highest = std::min(own.highest_at(block.guest_level()), most);
+  if (block.guest_level() == 0 || highest < own.first() || highest == 0) return;
+  to.set_guest_level(std::max(to.guest_level(), classes.guest_level_for(highest)));
 }
 
 // Copies the residents of some slots, which are free in `to`.
@@ -123,27 +109,46 @@ void fold_block(const BlocksView& view, std::uint64_t first_number, std::size_t 
   Geometry geometry = view.geometry;
   geometry.growth -= times;
   const BlockClasses classes = block_classes<L>(geometry, first_number >> times);
-  for (std::size_t i = 0; i < count; ++i) raise_mark(from[i], to);
-  if (classes.have_lanes()) to.set_guest_level(folded_level<L>(view, first_number, count, classes));
+  for (std::size_t i = 0; i < count; ++i) {
+    if (classes.have_lanes()) {
+      raise_to<L>(view, first_number + i, classes, to);
+    } else {
+      raise_mark(from[i], to);
+    }
+  }
   const Lanes there(classes, to);
   std::uint64_t free = L::kAllSlots;
   std::uint32_t* native = rest.native;
   std::uint32_t* guest = rest.guest;
-  for (std::size_t i = 0; i < count; ++i) {
-    BlockCopy copy;
-    const Block& block = readable_block(from[i], copy);
-    const std::uint64_t residents = L::kAllSlots & ~free_slots<Plain>(block);
-    std::uint64_t stay = residents & free;
-    std::uint64_t guests = 0;
-    if (classes.have_lanes()) {
-      const Lanes here(block_classes<L>(view.geometry, first_number + i), block);
-      stay &= ~would_be_guests<L>(block, here, there);
-      guests = guests_of<L>(block, here);
+  // Of blocks that are open first those who may have to stay (lanes.h, G3).
+  const bool is_open = classes.have_lanes() && there.is_open();
+  for (const bool unknown : {true, false}) {
+    if (unknown && !is_open) continue;
+    for (std::size_t i = 0; i < count; ++i) {
+      BlockCopy copy;
+      const Block& block = readable_block(from[i], copy);
+      std::uint64_t residents = L::kAllSlots & ~free_slots<Plain>(block);
+      std::uint64_t guests = 0;
+      std::uint64_t in_the_way = 0;
+      if (classes.have_lanes()) {
+        const Lanes here(block_classes<L>(view.geometry, first_number + i), block);
+        if (is_open) {
+          const std::uint64_t above =
+              here.is_open() ? of_ranks<L>(block, here.highest(), 255) & residents : 0;
+          residents &= unknown ? above : ~above;
+        }
+        guests = guests_of<L>(block, here) & residents;
+        in_the_way = would_be_guests<L>(block, here, there);
+        if (here.highest() > there.highest()) {
+          in_the_way |= guests & of_ranks<L>(block, there.highest(), 255);
+        }
+      }
+      const std::uint64_t stay = residents & free & ~in_the_way;
+      copy_residents<Plain>(block, stay, to);
+      free &= ~stay;
+      native = append_pairs<Plain>(block, residents & ~stay & ~guests, native);
+      guest = append_pairs<Plain>(block, guests & ~stay, guest);
     }
-    copy_residents<Plain>(block, stay, to);
-    free &= ~stay;
-    native = append_pairs<Plain>(block, residents & ~stay & ~guests, native);
-    guest = append_pairs<Plain>(block, residents & ~stay & guests, guest);
   }
   rest.guests = static_cast<std::size_t>(guest - rest.guest);
   const std::uint32_t header = Block::to_header(to.header());

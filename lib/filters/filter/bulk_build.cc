@@ -113,9 +113,11 @@ class BulkBuild {
     std::vector<std::uint32_t> guests(most);
     FoldRest rest{natives.data(), guests.data(), 0, 0};
     for_each_range([&](std::size_t range, BuildScratch&) { unite(range, from, times, rest); });
+    for (const std::uint64_t key : homebound_) come_home(key);
     place_deferred();
-    return std::ranges::all_of(departed_, [](const Evicted& of) { return of.refused.empty(); }) &&
-           insert_late();
+    if (!insert_late(unknown_, true) || !insert_late(late_, false)) return false;
+    return std::ranges::all_of(departed_,
+                               [&](const Evicted& of) { return insert_late(of.refused, false); });
   }
 
  private:
@@ -202,41 +204,86 @@ class BulkBuild {
   }
 
   // Fills the blocks of a range with the residents of the blocks that they are folded from. Guests
-  // that have lost their slots arrive again, as the evicted. What an open block has no slot for
-  // waits until the end.
+  // without their slots go home. What an open block has no slot for waits until the end.
   void unite(std::size_t range, const Blocks& from, std::uint32_t times, FoldRest& rest) {
     const std::uint64_t first = first_block(range);
     for (std::uint64_t i = first; i < first_block(range + 1); ++i) {
       Block& to = state_->blocks()[i];
+      std::vector<std::uint32_t> unknown;
+      for (std::uint64_t child = i << times; child < (i + 1) << times; ++child) {
+        if (is_open_level(from.view.blocks[child].guest_level())) {
+          keep_open(from, child, times, unknown);
+        }
+      }
       kernels_.fold_block(from.view, i << times, std::size_t{1} << times, to, free_[i], rest);
-      const bool waits = is_open(i);
-      const auto number = static_cast<std::uint32_t>(i - first) << 20;
       for (std::size_t n = 0; n < rest.natives; ++n) {
-        if (waits) {
-          late_.push_back(located(i, rest.native[n]));
+        const bool is_unknown = std::ranges::find(unknown, rest.native[n]) != unknown.end();
+        if (is_unknown) {
+          unknown_.push_back(located(i, rest.native[n]));
         } else {
-          deferred_[range].push(number | rest.native[n]);
+          come_home(located(i, rest.native[n]));
         }
       }
       for (std::size_t n = 0; n < rest.guests; ++n) {
-        departed_[range].evicted.push(located(i, rest.guest[n]));
+        const std::uint32_t pair = rest.guest[n];
+        homebound_.push_back(
+            located(alternate_of(view_.geometry, {i, 0, pair & 0xffff, pair >> 16}), pair));
       }
     }
   }
 
-  // Stores those who wait, of whom some may be natives or guests (lanes.h, G3).
-  bool insert_late() {
-    return std::ranges::all_of(late_, [&](std::uint64_t key) {
+  // Of an open block of a filter that is folded: if residents may be guests (lanes.h, G3), opens
+  // the block that it becomes a part of, and covers them by the marks of the homes that they then
+  // have. Adds their pairs to a list.
+  void keep_open(const Blocks& from, std::uint64_t child, std::uint32_t times,
+                 std::vector<std::uint32_t>& unknown) {
+    const Geometry& geometry = from.view.geometry;
+    const Block& block = from.view.blocks[child];
+    const BlockClasses classes = block_classes(state_->bits, geometry, child);
+    const BlockClasses united = block_classes(state_->bits, view_.geometry, child >> times);
+    const std::uint32_t level = block.guest_level();
+    const bool to_all = classes.highest_at(level) < united.often_away();
+    Block& to = state_->blocks()[child >> times];
+    visit_layout(state_->bits, [&](auto layout) {
+      for (std::uint32_t slot = 0; slot < layout.kSlots; ++slot) {
+        const std::uint32_t fingerprint = layout.get(block, slot);
+        if (fingerprint == 0 || !classes.is_unknown_at(level, fingerprint)) continue;
+        const std::uint32_t bucket_offset = layout.bucket_offset_at(fingerprint, slot);
+        const Place home = moved(geometry, {child, 0, fingerprint, bucket_offset});
+        Place here;
+        if (!may_be_away(geometry, from.view.blocks[home.block].overflow_mark(), home, here)) {
+          continue;
+        }
+        to.set_guest_level(std::max(to.guest_level(), to_all ? kOpenToAllLevel : kOpenLevel));
+        state_->blocks()[home.block >> times].raise_overflow_mark(eviction_rank(fingerprint));
+        unknown.push_back(fingerprint | bucket_offset << 16);
+      }
+    });
+  }
+
+  // A native that has no slot yet, located.
+  void come_home(std::uint64_t key) {
+    const std::uint64_t block = key >> 20;
+    if (is_open(block)) {
+      late_.push_back(key);
+    } else {
+      const std::uint64_t range = block >> shift_;
+      deferred_[range].push(
+          static_cast<std::uint32_t>(located(block - first_block(range), key & kPairMask)));
+    }
+  }
+
+  // Stores natives that wait or were refused, or residents that may be guests too.
+  bool insert_late(const std::vector<std::uint64_t>& late, bool are_unknown) {
+    return std::ranges::all_of(late, [&](std::uint64_t key) {
       const std::uint32_t fingerprint = key & 0xffff;
       const auto bucket_offset = static_cast<std::uint32_t>(key >> 16 & 0xf);
       const std::uint64_t bucket = bucket_of(state_->bits, fingerprint, bucket_offset);
       const Place here{key >> 20, bucket, fingerprint, bucket_offset};
-      if (block_classes(state_->bits, view_.geometry, here.block)
-              .is_unknown_at(state_->blocks()[here.block].guest_level(), fingerprint)) {
-        open_for(*state_, here);
-      }
+      if (are_unknown) open_for(*state_, here);
       return state_->engine->of_filters().operations.alone.insert_at(state_->view, here) ==
-             Outcome::stored;
+                 Outcome::stored ||
+             (has_guest_lanes(view_.geometry) && open_alternates(*state_, here) == Outcome::stored);
     });
   }
 
@@ -397,9 +444,12 @@ class BulkBuild {
   BlockSort sort_;                 // the keys of a slice, then the evicted of a round
   std::vector<Evicted> departed_;  // of each range
   std::vector<KeyList<std::uint32_t>> deferred_;  // of each range
-  std::vector<std::uint64_t> late_;               // of a fold, located
-  std::uint8_t* const counts_;  // keys of each block as last counted; 255: or more
-  std::uint64_t* const free_;   // slots of each block
+  // Of a fold, located.
+  std::vector<std::uint64_t> homebound_;  // guests
+  std::vector<std::uint64_t> late_;       // natives of open blocks
+  std::vector<std::uint64_t> unknown_;    // of such blocks, who have lost their slots
+  std::uint8_t* const counts_;            // keys of each block as last counted; 255: or more
+  std::uint64_t* const free_;             // slots of each block
 };
 
 class OneThread final : public BuildTasks {

@@ -126,9 +126,18 @@ OwnedBlocks folded(const Blocks& state, const Folding& folding) {
 }
 
 OwnedBlocks fitted(const Blocks& state, std::uint32_t most) {
-  for (Folding folding = most_folding(state.shape(), state.size, most); folding.times != 0;
+  const Folding wanted = most_folding(state.shape(), state.size, most);
+  for (Folding folding = wanted; folding.times != 0;
        folding = most_folding(state.shape(), state.size, folding.times - 1)) {
-    if (auto made = folded(state, folding)) return made;
+    auto made = folded(state, folding);
+    if (!made) continue;
+    // What finds no room at once may find it one by one.
+    for (std::uint32_t left = wanted.times - folding.times; left != 0; --left) {
+      auto more = folded(*made, most_folding(made->shape(), made->size, 1));
+      if (!more) break;
+      made = std::move(more);
+    }
+    return made;
   }
   return nullptr;
 }

@@ -3,15 +3,16 @@
 // follow each other: the child's number is in the fingerprints, and bases and alternates stay.
 //
 //   F1  A block's mark is the highest of those that it is made of, so it covers what is away in
-//       any of them: I1 of table-inl.h holds. With guest lanes its level covers what theirs cover;
-//       it is open if one of them is, or if they cover more than an open block does and natives
-//       would have to leave their slots for that (lanes.h).
-//   F2  A resident keeps its slot where that is free, and in a block with guest lanes where it does
-//       not look like a guest there (G2). After a doubling that nothing has followed, all do.
-//   F3  The others are placed as in a build in bulk (fold_in_bulk), a guest as what was evicted to
-//       its block, or in a maplet by single inserts. They can fail where there are many copies of a
-//       key; keys that look the same have equal fingerprints and so come from one child: folding
-//       adds none.
+//       any of them: I1 of table-inl.h holds. With guest lanes that is so for classes that are
+//       often away, as of its guest level. Guests of higher ones go home: a few of them would leave
+//       high marks everywhere. Above, a mark covers who then leaves, and who may be a guest of an
+//       open block (lanes.h, G3): the block that such a one comes to is open too.
+//   F2  A resident keeps its slot where that is free, and a native where it does not look like a
+//       guest (G2). After a doubling that nothing has followed all do but those who go home.
+//   F3  The others are placed as in a build in bulk (fold_in_bulk), or in a maplet by single
+//       inserts. With guest lanes the last ones open blocks, as in a union (growth.h). They can
+//       fail where there are many copies of a key; keys that look the same have equal fingerprints
+//       and so come from one child: folding adds none.
 //   F4  The result is made in new memory: a filter that cannot be folded stays as it was.
 #ifndef NESTLINE_LIB_FILTERS_FILTER_FOLDING_H_
 #define NESTLINE_LIB_FILTERS_FILTER_FOLDING_H_

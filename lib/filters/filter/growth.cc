@@ -27,20 +27,33 @@ OwnedBlocks fresh(const Blocks& state, const Geometry& geometry, std::uint64_t c
   return made;
 }
 
+#if !NESTLINE_SMALL
 // Where a doubling takes a bit of the low byte, a child's guest level covers what that of its
-// parent covers of its classes.
-void split_guest_levels(const Blocks& state, Blocks& made) {
-  const auto shift = [](const Blocks& of) {
-    return block_classes(of.bits, of.view.geometry, 0).shift();
+// parent covers of its classes. Then those settle, twice, that have high marks or are open, since
+// it is low marks that close others: else both would be twice as many after each doubling.
+void settle(const Blocks& state, Blocks& made) {
+  const auto classes_of = [](const Blocks& of, std::uint64_t block) {
+    return block_classes(of.bits, of.view.geometry, block);
   };
-  if (shift(made) == shift(state)) return;
-  for (std::uint64_t i = 0; i < made.view.geometry.blocks(); ++i) {
+  const bool splits = classes_of(made, 0).shift() != classes_of(state, 0).shift();
+  const std::uint64_t blocks = made.view.geometry.blocks();
+  for (std::uint64_t i = 0; i < blocks; ++i) {
     Block& child = made.blocks()[i];
-    if (const std::uint32_t level = child.guest_level(); level != 0) {
-      child.set_guest_level(level_of_child(level, i % 2 != 0));
+    const std::uint32_t level = child.guest_level();
+    if (splits && level != 0) child.set_guest_level(level_of_child(level, i % 2 != 0));
+    // It covers nobody.
+    if (child.overflow_mark() < classes_of(made, i).first()) child.set_overflow_mark(0);
+  }
+  for (std::uint64_t n = 0; n < 2 * blocks; ++n) {
+    const std::uint64_t i = n % blocks;
+    const Block& child = made.blocks()[i];
+    const std::uint32_t often_away = classes_of(state, i / 2).often_away();
+    if (child.overflow_mark() > often_away || is_open_level(child.guest_level())) {
+      made.engine->build->settle(made.view, i, often_away);
     }
   }
 }
+#endif
 
 bool can_grow(int bits, const Geometry& geometry) {
   return geometry.growth < max_growth(bits) && geometry.blocks() <= kMaxBlocks / 2;
@@ -83,33 +96,6 @@ void copy_blocks(const Blocks& from, Blocks& to) {
 //   by_slot    the first slots of all blocks, then the second ones, and so on: one pass for each
 //              slot. Fits as much as single inserts do.
 enum class Order : std::uint8_t { by_block, by_slot };
-
-// Opens the other blocks of a home's residents one by one until an insert there finds room: many
-// pairs of copies, of which guest lanes take one each, leave it none. The higher classes first:
-// what is open for them alone is closed sooner (lanes.h).
-Outcome open_alternates(Blocks& made, const Place& home) {
-#if !NESTLINE_SMALL
-  const BlockClasses classes = block_classes(made.bits, made.view.geometry, home.block);
-  std::array<std::uint32_t, 64> residents{};
-  visit_layout(made.bits, [&](auto layout) {
-    for (std::uint32_t slot = 0; slot < layout.kSlots; ++slot) {
-      residents[slot] = layout.get(made.blocks()[home.block], slot);
-    }
-  });
-  for (const bool higher : {true, false}) {
-    for (const std::uint32_t fingerprint : residents) {
-      if (fingerprint == 0 || higher != (class_of(fingerprint) > classes.often_away())) continue;
-      const Place away = moved(made.view.geometry, {home.block, 0, fingerprint, 0});
-      made.engine->build->open(made.blocks()[away.block], classes, fingerprint);
-      const Result outcome = made.engine->of_filters().operations.alone.insert_at(made.view, home);
-      if (outcome == Outcome::stored) return Outcome::stored;
-    }
-  }
-#else
-  (void)made, (void)home;
-#endif
-  return Outcome::full;
-}
 
 // Makes the union in the blocks of `made`, and counts the copies that are not in it. Any outcome
 // but stored means that a fingerprint found no room and the blocks are unusable.
@@ -197,6 +183,30 @@ void open_for(Blocks& into, const Place& place) {
 #endif
 }
 
+Outcome open_alternates(Blocks& made, const Place& home) {
+#if !NESTLINE_SMALL
+  const BlockClasses classes = block_classes(made.bits, made.view.geometry, home.block);
+  std::array<std::uint32_t, 64> residents{};
+  visit_layout(made.bits, [&](auto layout) {
+    for (std::uint32_t slot = 0; slot < layout.kSlots; ++slot) {
+      residents[slot] = layout.get(made.blocks()[home.block], slot);
+    }
+  });
+  for (const bool higher : {true, false}) {
+    for (const std::uint32_t fingerprint : residents) {
+      if (fingerprint == 0 || higher != (class_of(fingerprint) > classes.often_away())) continue;
+      const Place away = moved(made.view.geometry, {home.block, 0, fingerprint, 0});
+      made.engine->build->open(made.blocks()[away.block], classes, fingerprint);
+      const Result outcome = made.engine->of_filters().operations.alone.insert_at(made.view, home);
+      if (outcome == Outcome::stored) return Outcome::stored;
+    }
+  }
+#else
+  (void)made, (void)home;
+#endif
+  return Outcome::full;
+}
+
 OwnedBlocks grown(const Blocks& state) {
   const Geometry& geometry = state.view.geometry;
   if (!can_grow(state.bits, geometry)) return nullptr;
@@ -204,7 +214,9 @@ OwnedBlocks grown(const Blocks& state) {
   auto made = fresh(state, doubled, grown_capacity(state.bits, doubled, state.capacity));
   const auto from = blocks_of(state);
   state.engine->split(from.data(), from.size(), geometry.growth, made->blocks());
-  split_guest_levels(state, *made);
+#if !NESTLINE_SMALL
+  if (has_guest_lanes(doubled)) settle(state, *made);
+#endif
   made->size = state.size;
   return made;
 }

@@ -49,6 +49,10 @@ bool copy_into(const Blocks& state, Blocks& to) noexcept;
 // (lanes.h, G3), and if it may have to leave its other block too. All marks of `into` cover what
 // may be away.
 void open_for(Blocks& into, const Place& place);
+// Opens the other blocks of a home's residents one by one until an insert there finds room: many
+// pairs of copies, of which guest lanes take one each, leave it none. The higher classes first:
+// what is open for them alone is closed sooner (lanes.h).
+Outcome open_alternates(Blocks& made, const Place& home);
 // The home of a resident of a block of another filter, which has these classes, for an insert into
 // `into`. With guest lanes that of a guest is its other block.
 template <class L>

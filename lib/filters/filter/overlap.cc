@@ -88,7 +88,9 @@ Overlap Filter::count_common(const Filter& other) const {
   }
   // One common key more is that much more of a match.
   const double slope = std::max(0.1, 1 - (keys + other_keys - 2 * high) / kinds);
-  return {matches, by_chance(0), high, std::sqrt(by_chance(high)) / slope};
+  // The formula is off by 1.5 to 2.5 % at loads of 0.85 to 0.9, else by less than 1 %.
+  const double chance = by_chance(high);
+  return {matches, by_chance(0), high, std::sqrt(chance + 0.0004 * chance * chance) / slope};
 }
 
 }}  // namespace nestline
