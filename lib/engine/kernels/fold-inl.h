@@ -38,8 +38,9 @@ template <class L>
 void raise_to(const BlocksView& from, std::uint64_t number, BlockClasses classes, Block& to) {
   const Block& block = from.blocks[number];
   const std::uint32_t most = classes.often_away();
-  to.set_overflow_mark(std::max(to.overflow_mark(), std::min(block.overflow_mark(), most)));
   const BlockClasses own = block_classes<L>(from.geometry, number);
+  const std::uint32_t mark = std::min(block.overflow_mark(), most);
+  if (mark >= own.first()) to.set_overflow_mark(std::max(to.overflow_mark(), mark));
   const std::uint32_t highest = std::min(own.highest_at(block.guest_level()), most);
   if (block.guest_level() == 0 || highest < own.first() || highest == 0) return;
   to.set_guest_level(std::max(to.guest_level(), classes.guest_level_for(highest)));

@@ -238,7 +238,8 @@ class BulkBuild {
   void keep_open(const Blocks& from, std::uint64_t child, std::uint32_t times,
                  std::vector<std::uint32_t>& unknown) {
     const Geometry& geometry = from.view.geometry;
-    const Block& block = from.view.blocks[child];
+    Block block;  // a reader may lock that of `from` meanwhile
+    copy_shared<kBlockBytes>(from.view.blocks[child].bytes.data(), block.bytes.data());
     const BlockClasses classes = block_classes(state_->bits, geometry, child);
     const BlockClasses united = block_classes(state_->bits, view_.geometry, child >> times);
     const std::uint32_t level = block.guest_level();

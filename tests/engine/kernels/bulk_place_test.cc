@@ -144,7 +144,6 @@ TYPED_TEST(SettleTest, FoldKeepsAllResidents) {
       const std::uint64_t most = random() % L::kSlots + 1;
       std::vector<Block> from(count);
       std::vector<std::uint32_t> all;
-      std::uint32_t mark = 0;
       // Doubled as often as it is folded, or so often that all fingerprints begin alike.
       const auto times = static_cast<std::uint32_t>(std::countr_zero(count));
       const std::uint32_t growth = random() % 2 == 0 ? times : max_growth(L::kBits);
@@ -167,42 +166,57 @@ TYPED_TEST(SettleTest, FoldKeepsAllResidents) {
           const std::uint32_t fingerprint = random_pair<L>(random) & (0xff00 | own);
           L::set(block, slot, fingerprint | classes_of(i).first() | (fingerprint & own ? 0 : 1));
         }
-        mark = std::max(mark, block.overflow_mark());
         const auto some = pairs_of<L>(block);
         all.insert(all.end(), some.begin(), some.end());
       }
       const auto lanes_of = [&](std::size_t i) {
         return GuestLanes<Laned<L> >(classes_of(i), from[i]);
       };
+      Geometry folded = view.geometry;
+      folded.growth -= times;
+      const auto classes = block_classes<Laned<L> >(folded, 0);
+      const std::uint32_t most_away = has_lanes ? classes.often_away() : 255;
+      // Of an open block the caller knows whether somebody may be a guest.
       Block to{};
+      std::uint32_t mark = 0;
+      std::uint32_t highest = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t one = std::min(from[i].overflow_mark(), most_away);
+        if (!has_lanes || one >= classes_of(i).first()) mark = std::max(mark, one);
+        if (!has_lanes) continue;
+        const std::uint32_t level = from[i].guest_level();
+        const std::uint32_t covered = std::min(classes_of(i).highest_at(level), most_away);
+        if (level != 0 && covered >= classes_of(i).first()) highest = std::max(highest, covered);
+        if (!is_open_level(level) || round % 3 == 0) continue;
+        const bool to_all = lanes_of(i).highest() < most_away;
+        to.set_guest_level(std::max(to.guest_level(), to_all ? kOpenToAllLevel : kOpenLevel));
+      }
+      const bool is_open = is_open_level(to.guest_level());
       std::uint64_t free = 0;
       fold(view, 0, count, to, free, rest);
       ASSERT_EQ(to.overflow_mark(), mark);
       ASSERT_EQ(free, engine.block.free_slots(to));
-      Geometry folded = view.geometry;
-      folded.growth -= times;
-      const GuestLanes<Laned<L> > lanes(block_classes<Laned<L> >(folded, 0), to);
+      const GuestLanes<Laned<L> > lanes(classes, to);
+      if (has_lanes) {
+        ASSERT_EQ(lanes.is_open(), is_open);
+      }
+      if (has_lanes && !is_open) {
+        ASSERT_GE(lanes.highest(), highest);
+        ASSERT_LE(lanes.highest(), most_away);
+      }
       std::uint64_t kept = 0;
-      for (std::size_t i = 0; i < count; ++i) {
-        const Block& block = from[i];
-        // Whose residents may be guests stay so, and known guests are known or may be.
-        if (lanes_of(i).is_open()) {
-          ASSERT_TRUE(lanes.is_open());
-        }
-        if (lanes_of(i).is_open()) {
-          ASSERT_LE(lanes.highest(), std::max(lanes_of(i).highest(), 1u));
-        }
-        if (!lanes.is_open() && lanes_of(i).highest() >= classes_of(i).first()) {
-          ASSERT_GE(lanes.highest(), lanes_of(i).highest());
-        }
-        for (std::uint32_t s = 0; s < L::kSlots; ++s) {
-          const std::uint32_t fingerprint = L::get(block, s);
-          if (fingerprint == 0 || (kept >> s & 1) != 0) continue;
-          const bool would_be =
-              lanes.is_guest(fingerprint, s) && !lanes_of(i).is_guest(fingerprint, s);
-          if (would_be) continue;
-          kept |= std::uint64_t{1} << s;
-          ASSERT_EQ(L::get(to, s), fingerprint);
+      // Those of open blocks who may be guests come first.
+      for (const bool unknown : {true, false}) {
+        for (std::size_t i = 0; i < count; ++i) {
+          for (std::uint32_t s = 0; s < L::kSlots; ++s) {
+            const std::uint32_t fingerprint = L::get(from[i], s);
+            if (fingerprint == 0 || (kept >> s & 1) != 0) continue;
+            if (unknown != (is_open && lanes_of(i).is_unknown(fingerprint))) continue;
+            const bool guest = lanes_of(i).is_guest(fingerprint, s);
+            if (guest != lanes.is_guest(fingerprint, s)) continue;  // goes home, or keeps out
+            kept |= std::uint64_t{1} << s;
+            ASSERT_EQ(L::get(to, s), fingerprint);
+          }
         }
       }
       for (std::uint32_t s = 0; s < L::kSlots; ++s) {
