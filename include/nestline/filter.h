@@ -287,12 +287,11 @@ class NESTLINE_EXPORT Filter {
   /// Undoes one doubling, without the keys: half the blocks, the fingerprints' bit again, and the
   /// capacity of before. (Where doubling did not double it, in filters of less than 800 first
   /// blocks, it is as many keys as find room, at most 1.7 times that of before; such a load errs
-  /// more often than was asked for.) At the same keys lookups are wrong as often as they were,
-  /// or less often with turns_over, since keys come home; where keys were erased without turns_over
-  /// up to 1.5 times as often, since marks stay (docs/SIZING.md). Returns false and
+  /// more often than was asked for.) At the same keys lookups are wrong as often as they were, or
+  /// more often where keys were erased without turns_over, since marks stay. Returns false and
   /// changes nothing, unless can_shrink, or where copies of keys leave a key without room.
-  /// O(memory): docs/SIZING.md has figures. Needs the old and the new memory at once. Throws
-  /// std::bad_alloc; the filter is then unchanged.
+  /// O(memory): docs/SIZING.md has figures of both. Needs the old and the new memory at once.
+  /// Throws std::bad_alloc; the filter is then unchanged.
   bool shrink();
   /// Whether the filter has doubled, by growing or from the beginning (Options::may_fold), and its
   /// keys are within the capacity that it would have after shrink. O(1).
