@@ -161,7 +161,7 @@ class Which(CommandTest):
 
     def test_names(self):
         self.write("a", b"one\n")
-        self.write("b", b"two\n")
+        self.write("b", b"two\ntwo\n")
         self.expect(["which", "build", "-o", "f", "--name", "both", "a", "-"], stdin=b"three\n")
         self.expect(["which", "f"], out=b"one\tboth\nthree\tboth\n", stdin=b"one\ntwo\nthree\n")
         self.expect(["which", "add", "f", "b", "a"])
@@ -184,6 +184,8 @@ class Which(CommandTest):
             (["build", "-o", "g", "--fpr", "0.000000001", "a"], 2, b"--fpr"),
             (["build", "-o", "g", "a", "absent"], 2, b"absent: No such file"),
             (["list", "a"], 2, b"a: at byte 4: the file ends here"),
+            (["list", "b"], 2, b"b: at byte 0: this is not a file of nestline which"),
+            (["-lv", "f"], 2, b"-l prints names"),
             (["drop", "absent", "a"], 2, b"absent: No such file"),
             (["f", "--wrong"], 2, b"there is no option '--wrong'; see nestline which query --help"),
             ([], 2, b"a command is required; see nestline which --help"),

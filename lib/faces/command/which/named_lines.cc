@@ -50,8 +50,9 @@ void NamedLinesFile::read_names() {
     if (!good) throw FormatError(path_, offset, cause);
   };
   const auto number = [&](std::size_t at) { return get<std::uint64_t>(bytes_, at); };
+  require(bytes_.size() < kNumber || number(0) == kNamedLinesMagic, 0,
+          "this is not a file of nestline which");
   require(bytes_.size() >= kHead + kNumber, bytes_.size(), "the file ends here; it is not whole");
-  require(number(0) == kNamedLinesMagic, 0, "this is not a file of nestline which");
   require(number(kNumber) == kVersion, kNumber,
           "this version of nestline does not know this kind of file");
   const std::uint64_t size = number(3 * kNumber);

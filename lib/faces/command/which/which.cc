@@ -46,6 +46,9 @@ struct WhichQuery : LineChoice {
 };
 
 int run(const WhichQuery& query) {
+  if (query.names_only && query.invert) {
+    throw UsageError("-l prints names, and the keys that -v selects have none");
+  }
   const NamedLinesFile file(query.file);
   const Names& names = file.names();
   const MappedMaplet lines =
