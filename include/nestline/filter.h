@@ -71,12 +71,13 @@ struct Options {
   /// merge, and inserts and erases that change its size use it too.
   std::pmr::memory_resource* memory = nullptr;
   /// Whether keys will be erased and others inserted all the time. Without it lookups of such a
-  /// filter slow down, to 0.6 to 0.8 of their rate; with it they keep 0.9 to all of it, and `fpr`
-  /// holds after any number of changes. In return changes take longer: an erase and an insert 1.7
-  /// times as long at a load of 0.80, 3.9 times at 0.95 (docs/SIZING.md, "Filters that turn over").
+  /// filter slow down, to 0.6 to 0.8 of their rate; with it they keep 0.9 to all of it, and an
+  /// `fpr` up to 0.05 holds after any number of changes, of distinct keys. In return changes take
+  /// longer: an erase and an insert 1.7 times as long at a load of 0.80, 3.9 times at 0.95
+  /// (docs/SIZING.md, "Filters that turn over": also what many doublings do to such a filter).
   /// A key may have no more than k copies in place of 2k. Files are of hash version 4, which
-  /// libraries that do not know it refuse. Without effect below 64 blocks. ClusterFilter takes it
-  /// too (cluster.h).
+  /// libraries that do not know it refuse. Without effect below 64 blocks, counted before any
+  /// doubling. ClusterFilter takes it too (cluster.h).
   bool turns_over = false;
   /// Whether it begins doubled, made for the worst case: then `fit` brings it to what its keys
   /// need, when it is known how many they are. It has room for max(capacity, max_capacity) keys at
@@ -84,7 +85,7 @@ struct Options {
   /// max_capacity above capacity: it begins with the doublings from one to the other, so capacity
   /// is what it can be folded to. Else with as many as leave 800 first blocks and keep `fpr` at
   /// `load`, and max_capacity becomes capacity: at 8, 9, 10, 12 and 16 bits up to 4, 5, 6, 8
-  /// and 12; where that are none, it is as without but for max_capacity. With `bits` left open it
+  /// and 12; where that are none, it is as without. With `bits` left open it
   /// is often the widest fingerprint that allows most; docs/SIZING.md has a table.
   bool may_fold = false;
   /// Load, 0 to 0.4, below which erasing makes it shrink by itself while can_shrink; 0: never. Once
@@ -259,7 +260,7 @@ class NESTLINE_EXPORT Filter {
   /// Options::max_capacity: until capacity() is at least this, it doubles by itself. 0: never.
   [[nodiscard]] std::uint64_t max_capacity() const noexcept;
   [[nodiscard]] unsigned growth() const noexcept;  ///< How often the filter has doubled.
-  /// Whether it was made with Options::turns_over, of 64 blocks or more.
+  /// Whether it was made with Options::turns_over, of 64 blocks or more before any doubling.
   [[nodiscard]] bool turns_over() const noexcept;
   /// Slots: each holds one copy of a key. They are never all in use: see docs/SIZING.md.
   [[nodiscard]] std::uint64_t slots() const noexcept;

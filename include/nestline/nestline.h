@@ -304,7 +304,7 @@ int nestline_bits(const nestline_filter* filter);
 uint64_t nestline_seed(const nestline_filter* filter);
 /// Bytes of memory, or of the mapped file.
 size_t nestline_memory_bytes(const nestline_filter* filter);
-/// Whether it was made with turns_over, of 64 blocks or more.
+/// Whether it was made with turns_over, of 64 blocks or more before any doubling.
 bool nestline_turns_over(const nestline_filter* filter);
 /// Whether the filter has doubled, and holds no more keys than it would be for if it shrank.
 bool nestline_can_shrink(const nestline_filter* filter);

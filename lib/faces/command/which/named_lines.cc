@@ -56,7 +56,8 @@ void NamedLinesFile::read_names() {
   require(number(kNumber) == kVersion, kNumber,
           "this version of nestline does not know this kind of file");
   const std::uint64_t size = number(3 * kNumber);
-  require(size >= kHead + kNumber && size <= bytes_.size(), 3 * kNumber, "this is not where it is");
+  require(size >= kHead + kNumber, 3 * kNumber, "the lines cannot begin there");
+  require(size < bytes_.size(), bytes_.size(), "the file ends here; it is not whole");
   start_ = static_cast<std::size_t>(size);
   const std::size_t end = start_ - kNumber;
   std::unordered_set<std::string> known;
