@@ -60,8 +60,8 @@ struct Options {
   /// enough, the options are refused; docs/SIZING.md has the bounds.
   std::uint64_t max_capacity = 0;
   /// How full the filter is at its capacity: keys / slots, from 0.5 to 0.95. A lower load takes
-  /// more memory, makes inserts faster and errs less; docs/SIZING.md has a table. A low `fpr` can
-  /// make the load lower than this. Growth keeps it.
+  /// more memory, makes inserts faster and errs less; docs/SIZING.md has a table. A low `fpr`, and
+  /// `turns_over` with many doublings, can make the load lower than this. Growth keeps it.
   double load = 0.95;
   /// Seeds the hash of integers and strings; stored with the filter. Filters with different seeds
   /// err on different keys. Where strangers choose the keys, keep it secret and pass their integers
@@ -71,10 +71,10 @@ struct Options {
   /// merge, and inserts and erases that change its size use it too.
   std::pmr::memory_resource* memory = nullptr;
   /// Whether keys will be erased and others inserted all the time. Without it lookups of such a
-  /// filter slow down, to 0.6 to 0.8 of their rate; with it they keep 0.9 to all of it, and an
-  /// `fpr` up to 0.05 holds after any number of changes, of distinct keys. In return changes take
-  /// longer: an erase and an insert 1.7 times as long at a load of 0.80, 3.9 times at 0.95
-  /// (docs/SIZING.md, "Filters that turn over": also what many doublings do to such a filter).
+  /// filter slow down, to 0.6 to 0.8 of their rate; with it they keep 0.9 to all of it, and `fpr`
+  /// holds after any number of changes, of distinct keys. In return changes take longer: an erase
+  /// and an insert 1.7 times as long at a load of 0.80, 3.9 times at 0.95 (docs/SIZING.md, "Filters
+  /// that turn over": also what many calls of `grow` do to such a filter).
   /// A key may have no more than k copies in place of 2k. Files are of hash version 4, which
   /// libraries that do not know it refuse. Without effect below 64 blocks, counted before any
   /// doubling. ClusterFilter takes it too (cluster.h).
@@ -182,7 +182,9 @@ class NESTLINE_EXPORT Filter {
   }
 
   /// Stores `key` unless may_contain(key) is true already: then Outcome::present. That may be a
-  /// false positive, so do not erase a key after `present` unless you know that it was inserted.
+  /// false positive, so do not erase a key after `present` unless you know that it was inserted:
+  /// such a key is found until the one that looks like it is erased, and with Options::turns_over
+  /// no longer once that one comes home: when others are erased, or the filter doubles or folds.
   [[nodiscard]] NESTLINE_HERE Inserted insert_unique(Key key) noexcept {
     return insert_unique_one(hash_of_(key));
   }

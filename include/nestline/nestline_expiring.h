@@ -13,7 +13,8 @@
 //   nestline_insert_*, nestline_insert_batch   make the key live for the rest of this tick and the
 //       filter's life: stored if it is new, present if it was there, and its life is renewed
 //   nestline_insert_unique_*, nestline_update_*, nestline_erase_*, nestline_count_*, their batches,
-//   nestline_grow, nestline_shrink, nestline_fit, nestline_merge
+//   nestline_grow, nestline_shrink, nestline_fit, nestline_merge, nestline_may_overlap,
+//   nestline_count_common
 //                                              fail: a filter whose keys expire has none of these
 //   nestline_clear                             removes every key; time stays
 //   nestline_snapshot, nestline_save and so on have the tick too

@@ -129,7 +129,8 @@ uint64_t nestline_maplet_erase_value(nestline_maplet* maplet, uint64_t value, co
 uint64_t nestline_maplet_rename(nestline_maplet* maplet, const uint64_t* table, size_t entries,
                                 const char** error);
 /// Adds all pairs of `other`, which may be `maplet` itself, but not a mapped one. Both must have
-/// been made with equal options and have grown equally often. False: nothing has changed.
+/// been made with equal options; the one that has grown more often is folded first, if the pairs of
+/// both have room then. False: nothing has changed.
 bool nestline_maplet_merge(nestline_maplet* maplet, const nestline_maplet* other,
                            const char** error);
 /// Doubles the maplet, without the keys. False: it failed, nothing has changed.

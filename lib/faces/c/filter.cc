@@ -157,7 +157,8 @@ bool nestline_grow(nestline_filter* filter, const char** error) {
 bool nestline_shrink(nestline_filter* filter, const char** error) {
   return done(error, [&] {
     require(only<ConcurrentFilter>(filter).shrink(),
-            "the filter cannot shrink: it has not doubled, or its keys need the room");
+            "the filter cannot shrink: it has not doubled, its keys need the room, or it has too "
+            "many copies of a key");
   });
 }
 

@@ -61,7 +61,7 @@ constexpr const char* refusal() {
     return "the keys of this filter do not expire";
   } else if constexpr (std::is_same_v<Found, ExpiringFilter>) {
     return "the keys of this filter expire, so it does not count, insert_unique, update, erase, "
-           "grow or merge";
+           "grow, shrink, fit or merge, nor tell what it has in common with another";
   } else if constexpr (std::is_same_v<Found, MappedFilter>) {
     return "the filter answers from a mapped file and cannot be changed; change a copy of it";
   } else {

@@ -111,7 +111,7 @@ Safe to repeat after a ClusterError.)");
   method(type, "erase", &erase<true, PyCluster>,
          "Removes one copy; only of keys that were inserted.", py::arg("keys"), none);
   method(type, "count", &count<PyCluster>, "How many copies there are.", py::arg("keys"), none);
-  type.def("upload", &upload, py::arg("content"), py::arg("merge") = false,
+  type.def("upload", &upload, py::arg("content"), py::arg("merge").noconvert() = false,
            "Builds the parts of these keys here and sends them whole, "
            "in place of the content\nor, with merge, added to it. A ClusterCopy is sent as it is.");
   method(type, "download", &unlocked<&ClusterFilter::download, true, PyCluster>,
@@ -172,7 +172,7 @@ ca_file, cert_file, key_file, verify, timeout (seconds, 2), wait_replicas.
       },
       py::arg("servers"), py::arg("name"), py::arg("capacity"), py::kw_only(),
       py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
-      py::arg("seed") = 0, py::arg("parts") = 64, py::arg("turns_over") = false,
+      py::arg("seed") = 0, py::arg("parts") = 64, py::arg("turns_over").noconvert() = false,
       R"(A new logical filter. ClusterError when the name is taken. turns_over as for Filter:
 servers and programs of nestline before 0.3 refuse such a one.
 )");

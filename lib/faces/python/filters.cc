@@ -42,7 +42,7 @@ void bind_constructor(py::class_<Held>& type) {
            }),
            py::arg("capacity"), py::arg("fpr") = py::none(), py::arg("bits") = 0,
            py::arg("max_capacity") = 0, py::arg("seed") = 0, py::arg("load") = 0.95,
-           py::arg("turns_over") = false, py::arg("may_fold") = false,
+           py::arg("turns_over").noconvert() = false, py::arg("may_fold").noconvert() = false,
            py::arg("shrink_below") = py::none());
 }
 
@@ -96,9 +96,10 @@ void bind_filter(py::module_& module) {
   bind_constructor(type);
   type.def_static("build", &build, py::arg("keys"), py::kw_only(), py::arg("capacity") = py::none(),
                   py::arg("fpr") = py::none(), py::arg("bits") = 0, py::arg("max_capacity") = 0,
-                  py::arg("seed") = 0, py::arg("load") = 0.95, py::arg("turns_over") = false,
-                  py::arg("may_fold") = false, py::arg("shrink_below") = py::none(),
-                  py::arg("parallel") = false,
+                  py::arg("seed") = 0, py::arg("load") = 0.95,
+                  py::arg("turns_over").noconvert() = false,
+                  py::arg("may_fold").noconvert() = false, py::arg("shrink_below") = py::none(),
+                  py::arg("parallel").noconvert() = false,
                   R"(A filter of all keys, in a fraction of the time of inserting them; for as many
 keys as there are if no capacity is given. parallel: on all cores. ValueError
 when a key finds no room.
@@ -123,7 +124,8 @@ at the same load. False: there is no bit of fingerprint left to take.
   bind_merge<true, PyFilter>(
       type,
       R"(Adds everything that is in another Filter, copies included; so does filter |=
-other. Both must have the same width, seed, and number of blocks; otherwise, and
+other. Both must have the same width, seed, turns_over and number of blocks before
+any doubling, and the one that has doubled more often is folded first; otherwise, and
 when there is no room, ValueError: the filter is then unchanged. Returns how many
 copies were left out: none, unless copies is "most", which leaves out those of keys
 that have the most copies already or one less, or "that_fit", which leaves out all
@@ -239,9 +241,15 @@ they are kept until close() or the end of the object.
 }
 
 py::object select_where_it_pays(PassRate& rate, const py::object& filter, const py::object& keys) {
-  const std::size_t count = py::len(keys);
-  const bool is_one = PyUnicode_Check(keys.ptr()) || PyBytes_Check(keys.ptr());  // an error
-  if (!is_one && !rate.asks_next(count)) {
+  if (!py::hasattr(filter, "select")) {
+    throw py::type_error(std::string("filter is one that has select(), not ") +
+                         Py_TYPE(filter.ptr())->tp_name);
+  }
+  if (is_one_key(keys)) return filter.attr("select")(keys);  // an error
+  if (!py::isinstance<Hashes>(keys)) (void)py::len(keys);    // not what can be read once
+  // It looks at all that select() would refuse.
+  const std::size_t count = KeyBatch(keys, filter.attr("seed").cast<std::uint64_t>()).size();
+  if (!rate.asks_next(count)) {
     return py::module_::import("numpy").attr("arange")(count, py::arg("dtype") = "uint32");
   }
   py::object found = filter.attr("select")(keys);

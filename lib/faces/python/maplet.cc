@@ -232,7 +232,7 @@ array([32,  1,  0], dtype=uint64)
 
 void bind_changes_of_maplet(py::class_<PyMaplet>& type) {
   type.def("insert", &insert_pairs, py::arg("keys"), py::arg("values"), py::arg("out") = py::none(),
-           py::kw_only(), py::arg("outcomes") = false,
+           py::kw_only(), py::arg("outcomes").noconvert() = false,
            R"(Adds the pair of a key and a value, or each pair of an array of keys and an array
 of values. True for a pair that was added. False: there is no room. Where a key has
 max_copies pairs, the value maplet.anywhere takes the place of one of them.

@@ -203,7 +203,7 @@ void bind_merge(py::class_<Held>& type, const char* doc) {
   bool (*const can_merge)(Held&, Other&) = [](Held& held, Other& other) {
     return held.shared()->can_merge(*other.shared());
   };
-  method(type, "can_merge", can_merge, "Whether both have the same width, seed and blocks.",
+  method(type, "can_merge", can_merge, "Whether merge() accepts the other, but for want of room.",
          py::arg("other"));
 }
 
@@ -274,7 +274,7 @@ array([2], dtype=uint32)
 template <typename Type, typename Function, typename... More>
 void bind_insert(Type& type, const char* name, Function function, const char* doc, More... more) {
   method(type, name, function, doc, py::arg("keys"), py::arg("out") = py::none(), py::kw_only(),
-         py::arg("outcomes") = false, more...);
+         py::arg("outcomes").noconvert() = false, more...);
 }
 
 // insert, insert_unique, update, erase. `alone`: whether they may run beside no other call.

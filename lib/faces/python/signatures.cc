@@ -80,10 +80,11 @@ std::string flaw_of(const Function& function, PyObject* arguments, PyObject* key
   Py_ssize_t at = 0;
   while (keywords != nullptr && PyDict_Next(keywords, &at, &name, &value) != 0) {
     const std::size_t position = position_of(function, name);
-    if (position < given) return py::str("'{}' is given twice").format(py::handle(name));
-    if (position == function.args.size() && !function.has_kwargs) {
+    if (position == function.args.size()) {
+      if (function.has_kwargs) continue;
       return py::str("there is no argument '{}'").format(py::handle(name));
     }
+    if (position < given) return py::str("'{}' is given twice").format(py::handle(name));
   }
   for (std::size_t i = given; i < function.args.size(); ++i) {
     const auto& argument = function.args[i];

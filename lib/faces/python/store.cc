@@ -282,10 +282,11 @@ void bind_store(py::module_& module) {
              const Released released;
              return std::make_unique<PyStore>(Store::open(path, options), read_only);
            }),
-           py::arg("folder"), py::kw_only(), py::arg("create") = true, py::arg("read_only") = false,
-           py::arg("sync") = "interval", py::arg("sync_interval") = 0.1,
-           py::arg("segment_bytes") = std::uint64_t{1} << 30, py::arg("expected_records") = 0,
-           py::arg("compact_above") = 0.5, py::arg("verify_reads") = true);
+           py::arg("folder"), py::kw_only(), py::arg("create").noconvert() = true,
+           py::arg("read_only").noconvert() = false, py::arg("sync") = "interval",
+           py::arg("sync_interval") = 0.1, py::arg("segment_bytes") = std::uint64_t{1} << 30,
+           py::arg("expected_records") = 0, py::arg("compact_above") = 0.5,
+           py::arg("verify_reads").noconvert() = true);
   bind_records(type);
   method(type, "sync", &unlocked<&Store::sync, false, PyStore>,
          "Returns when every change that has returned is on disk.");

@@ -85,12 +85,14 @@ class KeyCount {
     return std::max<std::uint64_t>(1, room / kShares);
   }
 
-  // Sets the sum and cancels what was allowed. No thread may add meanwhile.
-  void reset(std::uint64_t keys) noexcept {
+  // Sets the sum and cancels what was allowed. Where it is above the capacity, as after a merge, a
+  // thread compares again until it has erased the excess. No thread may add meanwhile.
+  void reset(std::uint64_t keys, std::uint64_t capacity) noexcept {
     std::int64_t sum = 0;
     for (const Stripe& stripe : stripes_) sum += stripe.keys;
     mine().keys += static_cast<std::int64_t>(keys) - sum;
-    for (Stripe& stripe : stripes_) stripe.look_at = stripe.keys.load();
+    const auto excess = static_cast<std::int64_t>(keys - std::min(keys, capacity));
+    for (Stripe& stripe : stripes_) stripe.look_at = stripe.keys - excess;
   }
 
  private:
@@ -253,7 +255,7 @@ struct ConcurrentFilter::State : LookupFallback {
       const Pause pause(*this, std::move(lock));
       OwnedBlocks next = make(std::as_const(pause.table()));
       if (!next) return false;
-      keys.reset(next->size);
+      keys.reset(next->size, next->capacity);
       old = OwnedBlocks(table_.exchange(next.release()));
     }
     wait_for_readers();

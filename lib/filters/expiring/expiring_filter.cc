@@ -80,7 +80,7 @@ void State::empty_and_advance(std::uint64_t ticks) {
   exchanged_ = now;
   claimed_ = count;
   swept_ = count;
-  keys.reset(0);
+  keys.reset(0, 0);
 }
 
 OwnedBlocks State::copy_all(Shape& shape) const {

@@ -273,8 +273,8 @@ bool can_merge(const Shape& into, const Shape& other, std::string* why) {
     *why = difference("begun with the same number of blocks", "begun with", a.base_blocks,
                       b.base_blocks);
   } else if (a.placement != b.placement) {
-    *why = difference("keys placed by the same hash version", "versions", hash_version(a.placement),
-                      hash_version(b.placement));
+    *why = difference("turns_over alike, so the same hash version", "versions",
+                      hash_version(a.placement), hash_version(b.placement));
   } else {
     *why =
         difference("doubled equally often (grow the smaller one)", "doubled", a.growth, b.growth);

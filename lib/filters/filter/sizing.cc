@@ -131,6 +131,14 @@ double planned_rate(int bits, double load, std::uint32_t growth, bool turns_over
   return false_positive_rate(bits, load, second_probes, growth);
 }
 
+// The load that is planned at most. With guest lanes a filter that is fuller does not keep its
+// state where doublings have taken bits of the low byte (SIZING.md, "Filters that turn over").
+double most_load(const Wish& wish, int bits, std::uint32_t growth) {
+  const int bits_taken = static_cast<int>(growth) + 8 - fingerprint_bits(bits);
+  if (!wish.turns_over || bits_taken < 2) return wish.load;
+  return std::min(wish.load, bits_taken < 4 ? 0.90 : 0.87);
+}
+
 // The highest load up to the wanted one that keeps the rate below the wanted one after `growth`
 // doublings; nothing if even half full is too much.
 //
@@ -142,7 +150,7 @@ double planned_rate(int bits, double load, std::uint32_t growth, bool turns_over
 // (k+1)! failures are expected: one in a million at alike_keys. Each doubling at full load
 // multiplies that by 2^(k+1). (Kinds with an alternate have 2k slots and fail far more rarely.)
 std::optional<double> highest_load(const Wish& wish, int bits, std::uint32_t growth) {
-  double most = wish.load;
+  double most = most_load(wish, bits, growth);
   if (wish.any_width) {
     most = std::min(most, std::ldexp(alike_keys(bits), -static_cast<int>(growth)) / slots_of(bits));
   }
@@ -410,7 +418,8 @@ std::uint64_t least_folded(std::uint64_t capacity, Wish wish, std::span<const in
   for (std::uint32_t times = max_growth(16); times != 0; --times) {
     wish.capacity = std::ceil(std::ldexp(wish.max_capacity, -static_cast<int>(times)));
     const std::optional<Plan> plan = choose(wish, widths);
-    if (plan && plan->load >= wish.load && plan->blocks(wish) >= kLeastFoldedBlocks) {
+    if (plan && plan->load >= most_load(wish, plan->bits, plan->growth) &&
+        plan->blocks(wish) >= kLeastFoldedBlocks) {
       return static_cast<std::uint64_t>(wish.capacity);
     }
   }

@@ -288,7 +288,7 @@ bool Maplet::snapshot_into(Maplet& ready) const {
   const State::Pause other(*ready.state_);
   Blocks& table = other.table();
   if (!copy_into(pause.table(), table)) return false;
-  ready.state_->keys.reset(table.size);
+  ready.state_->keys.reset(table.size, table.capacity);
   return true;
 }
 

@@ -174,8 +174,25 @@ def test_pass_rate():
     assert list(nestline.PassRate().select(few, [7, 3])) == [1]
     with pytest.raises(TypeError):
         nestline.PassRate().select(few, iter([1]))
-    with pytest.raises(AttributeError):
+    with pytest.raises(TypeError, match=r"filter is one that has select\(\), not set"):
         nestline.PassRate().select({1}, [1])
+
+
+def test_pass_rate_looks_at_what_it_passes_over(tmp_path):
+    filter = nestline.Filter.build(np.arange(5000))
+    filter.save(tmp_path / "f")
+    closed = nestline.MappedFilter(tmp_path / "f")
+    closed.close()
+    rate = nestline.PassRate()
+    assert len(rate.select(filter, np.arange(5000))) == 5000
+    hashes = nestline.Hash(np.arange(1000, dtype=np.uint64))
+    assert len(rate.select(filter, hashes)) == 1000  # of 5000, hardly any of which pass
+    for wrong in (b"abc", "abc", bytearray(b"abc"), 5, [1.5, "a"], np.ones((3, 3), np.uint64)):
+        with pytest.raises((TypeError, ValueError)):
+            rate.select(filter, wrong)
+    with pytest.raises(ValueError, match="closed"):
+        rate.select(closed, [1, 2])
+    assert len(rate.select(filter, [10**6, 10**7])) == 2 and rate.pass_rate == 1
 
 
 def test_merge_without_room():

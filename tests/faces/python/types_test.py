@@ -114,6 +114,7 @@ def test_a_call_that_does_not_fit_is_told_the_parameters():
         (lambda: filter.insert([1], True, True),
          insert + "3 arguments are given by position, and it takes at most 2"),
         (lambda: filter.insert([1], outcome=True), insert + "there is no argument 'outcome'"),
+        (lambda: filter.fit(most=1), "Filter.fit(): there is no argument 'most'"),
         (lambda: filter.insert(out=None), insert + "keys is missing"),
         (lambda: filter.insert([1], outcomes="yes"),
          "Filter.insert(keys, out = None, *, outcomes: bool = False) does not take "

@@ -195,6 +195,37 @@ TEST(ConcurrentFilterTest, TurnsOverAsFilterDoes) {
   }
 }
 
+// A merge may go beyond the capacity, and what is erased then makes no room above it.
+TEST(ConcurrentFilterTest, DoublesAtItsCapacityAfterAMergeBeyondIt) {
+  const Options options = {.capacity = 9'500, .bits = 12, .max_capacity = 50'000};
+  Filter one(options);
+  ConcurrentFilter many(options);
+  Filter more(options);
+  std::uint64_t key = 0;
+  const auto insert = [&] {
+    ++key;
+    EXPECT_TRUE(one.insert(key));
+    EXPECT_TRUE(many.insert(key));
+  };
+  while (one.size() < one.capacity()) insert();
+  for (std::uint64_t other = 1; other <= 100; ++other) ASSERT_TRUE(more.insert(~other));
+  one.merge(more);
+  many.merge(more);
+  const std::uint64_t capacity = one.capacity();
+  ASSERT_GT(one.size(), capacity);
+  for (std::uint64_t erased = 1; erased <= 5'000; ++erased) {
+    ASSERT_TRUE(one.erase(erased));
+    ASSERT_TRUE(many.erase(erased));
+  }
+  ASSERT_EQ(one.growth(), 0u);
+  while (many.growth() == 0) {
+    insert();
+    ASSERT_EQ(many.growth(), one.growth()) << "at " << one.size() << " keys";
+  }
+  EXPECT_EQ(one.size(), capacity + 1);
+  EXPECT_EQ(block_bytes(one), block_bytes(many.snapshot()));
+}
+
 TYPED_TEST(ConcurrentTest, SpansOfWrongLengthChangeNothing) {
   expect_wrong_lengths_refused<ConcurrentFilter, TypeParam>();
 }

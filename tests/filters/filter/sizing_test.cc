@@ -319,6 +319,50 @@ TEST(Sizing, LoadHoldsWhileTheFilterGrows) {
   }
 }
 
+// With guest lanes, where doublings leave few classes.
+TEST(Sizing, OfFiltersThatTurnOverAndDoubleOften) {
+  for (const bool may_fold : {false, true}) {
+    for (const int bits : kFilterWidths) {
+      for (std::uint32_t doublings = 1; doublings <= max_growth(bits); ++doublings) {
+        SCOPED_TRACE(std::to_string(bits) + " bits, " + std::to_string(doublings) + " doublings");
+        const int taken = static_cast<int>(doublings) + 8 - bits;
+        const double load = taken < 2 ? 0.95 : taken < 4 ? 0.90 : 0.87;
+        const Options options = {.capacity = 100'000,
+                                 .bits = bits,
+                                 .max_capacity = std::uint64_t{100'000} << doublings,
+                                 .turns_over = true,
+                                 .may_fold = may_fold};
+        const Size size = decide_size(options);
+        const double slots = static_cast<double>(size.blocks) * slots_of(bits);
+        // It begins with up to twice the blocks, and doubles once less often, unless it is to fold.
+        EXPECT_LE(size.growth, doublings);
+        const int fewer = static_cast<int>(size.growth) + 8 - bits;
+        const double planned = fewer < 2 ? 0.95 : fewer < 4 ? 0.90 : 0.87;
+        EXPECT_NEAR(static_cast<double>(size.capacity) / slots, planned, 0.002);
+        if (size.growth == doublings) {
+          EXPECT_DOUBLE_EQ(planned, load);
+        }
+        Options other = options;
+        other.turns_over = false;
+        const Size plain = decide_size(other);
+        EXPECT_NEAR(static_cast<double>(plain.capacity) /
+                        (static_cast<double>(plain.blocks) * slots_of(bits)),
+                    0.95, 0.002);
+        other = options;
+        other.load = 0.8;
+        const Size lower = decide_size(other);
+        EXPECT_NEAR(static_cast<double>(lower.capacity) /
+                        (static_cast<double>(lower.blocks) * slots_of(bits)),
+                    0.8, 0.002);
+      }
+    }
+  }
+  // Without max_capacity as many halvings as without the option.
+  EXPECT_EQ(
+      decide_size({.capacity = 2'000'000, .bits = 8, .turns_over = true, .may_fold = true}).growth,
+      4u);
+}
+
 TEST(Sizing, RefusedMemoryIsBadAlloc) {
   EXPECT_THROW(Filter({.capacity = std::uint64_t{1} << 44}), std::bad_alloc);
 }
