@@ -1,5 +1,6 @@
 // The classes Filter, ConcurrentFilter and MappedFilter, and filters in files.
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
