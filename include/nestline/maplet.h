@@ -175,8 +175,8 @@ class NESTLINE_EXPORT Maplet {
   std::uint64_t rename(std::span<const std::uint64_t> table);
   /// Adds all pairs of `other`, which must be like this one: of the same value_bits, fingerprints,
   /// seed and number of blocks before any doubling; it may be this one. The one that has grown more
-  /// often is folded first, if the keys of both have room then. Each of the two as of one instant. Throws as Filter::merge, and std::logic_error inside a section; this maplet is
-  /// then unchanged.
+  /// often is folded first, if the keys of both have room then. Each of the two as of one instant.
+  /// Throws as Filter::merge, and std::logic_error inside a section; this maplet is then unchanged.
   void merge(const Maplet& other);
   /// As Filter's.
   bool can_merge(const Maplet& other, std::string* why = nullptr) const;
