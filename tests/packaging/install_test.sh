@@ -196,6 +196,8 @@ else
   given=static other=shared other_is_shared=ON
 fi
 quietly "$cmake" --install "$build" --prefix "$work/$given"
+strange=$(grep -v "^$work/$given/" "$build/install_manifest.txt" || true)
+[[ -z $strange ]] || fail "it installs outside the prefix:"$'\n'"$strange"
 
 # The object files depend on these.
 same=()
