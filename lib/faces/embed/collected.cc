@@ -318,6 +318,11 @@ Filter CollectedBuild::filter(std::uint64_t longest) {
 
 void unite(Filter& all, Filter next) {
   if (!are_related(shape_of(all), shape_of(next))) {
+    if (next.size() == 0) return;
+    if (all.size() == 0) {
+      all = std::move(next);
+      return;
+    }
     throw Refusal("filters with different shapes cannot be merged: " + difference(all, next) +
                   ". Build them with the same rate and the same capacity");
   }

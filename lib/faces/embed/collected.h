@@ -144,7 +144,8 @@ class CollectedBuild {
 };
 
 // Pours a filter into another of its lineage, which doubles when it is full. Throws Refusal where
-// they are not of one, or there is no room.
+// they are not of one, or there is no room. One without keys, as groups without rows have, may be
+// of any.
 void unite(Filter& all, Filter next);
 
 }}  // namespace nestline

@@ -199,6 +199,9 @@ class StatementsTest(ServerCase):
         self.assertEqual(self.one("SELECT count(*) FROM k WHERE NOT nestline_may_contain((SELECT nestline_merge(f) FROM (SELECT nestline_build(id, 0.001, 50000) "
                                   "FROM k GROUP BY part) AS f(f)), id)"), 0)
         self.refused("different shapes", "SELECT nestline_merge(f) FROM filters")
+        # A group without rows has a filter of the smallest shape.
+        self.assertEqual(self.one("SELECT count(*) FROM k WHERE NOT nestline_may_contain((SELECT nestline_merge(f) FROM (SELECT nestline_build(id, 0.001, 50000) "
+                                  "FILTER (WHERE part <> 1) FROM k GROUP BY part) AS f(f)), id) AND part <> 1"), 0)
 
     def test_worth_joining(self):
         # A tenth of the rows pass: exact. All pass: true without a look, also for what is absent.

@@ -273,6 +273,10 @@ class MergeTest(ExtensionCase):
         sql = "SELECT nestline_merge(column1) FROM (VALUES (?), (?))"
         self.refused("their bytes before the first doubling differ", sql, (small, large))
         self.refused("their bits differ", sql, (small, wide))
+        # A group without rows has a filter of the smallest shape.
+        none = self.one("SELECT nestline_build(1, 0.01, 9999) FILTER (WHERE 0)")
+        for pair in ((large, none), (none, large)):
+            self.assertEqual(self.one(sql, pair), large)
         full = self.build(range(200), 0.01, 200)
         self.database.execute("CREATE TABLE parts (f)")
         for first in range(0, 400000, 20000):
