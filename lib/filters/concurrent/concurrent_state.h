@@ -47,7 +47,7 @@ namespace nestline { inline namespace v0_3 {
 // the same key as Filter does, and several threads close to it.
 class KeyCount {
  public:
-  explicit KeyCount(std::uint64_t keys) { stripes_[0].keys = static_cast<std::int64_t>(keys); }
+  KeyCount(std::uint64_t keys, std::uint64_t capacity) { reset(keys, capacity); }
 
   // Also makes everything stored before visible to all threads (locking.h, W7), unless the calling
   // thread is the only writer.
@@ -124,7 +124,7 @@ struct ConcurrentFilter::State : LookupFallback {
         engine(*table->engine),
         seed(table->seed),
         bits(table->bits),
-        keys(table->size),
+        keys(table->size, table->capacity),
         readers_(readers),
         table_(table.release()) {}
   ~State() { delete table_.load(); }
