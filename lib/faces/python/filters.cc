@@ -247,10 +247,10 @@ py::object select_where_it_pays(PassRate& rate, const py::object& filter, const 
                          Py_TYPE(filter.ptr())->tp_name);
   }
   if (is_one_key(keys)) return filter.attr("select")(keys);  // an error
-  if (!py::isinstance<Hashes>(keys)) (void)py::len(keys);    // not what can be read once
-  // It looks at all that select() would refuse.
-  const std::size_t count = KeyBatch(keys, filter.attr("seed").cast<std::uint64_t>()).size();
-  if (!rate.asks_next(count)) {
+  const std::size_t count = py::isinstance<Hashes>(keys) ? KeyBatch(keys, 0).size() : py::len(keys);
+  if (!rate.asks_next(0)) {
+    (void)KeyBatch(keys, filter.attr("seed").cast<std::uint64_t>());  // throws as select() would
+    (void)rate.asks_next(count);
     return py::module_::import("numpy").attr("arange")(count, py::arg("dtype") = "uint32");
   }
   py::object found = filter.attr("select")(keys);

@@ -46,9 +46,6 @@ struct WhichQuery : LineChoice {
 };
 
 int run(const WhichQuery& query) {
-  if (query.names_only && query.invert) {
-    throw UsageError("-l prints names, and the keys that -v selects have none");
-  }
   const NamedLinesFile file(query.file);
   const Names& names = file.names();
   const MappedMaplet lines =
@@ -127,7 +124,12 @@ Command query_names_command() {
                    {"-v", "", "Print the keys that are certainly under no name", &query->invert},
                    {"-c", "", "Print only the number of keys", &query->count_only},
                    zero_option(query->inputs.zero_terminated),
-                   input_keys(query->inputs)});
+                   input_keys(query->inputs)},
+                  [query] {
+                    if (query->names_only && query->invert) {
+                      throw UsageError("-l prints names, and the keys that -v selects have none");
+                    }
+                  });
 }
 
 }  // namespace
