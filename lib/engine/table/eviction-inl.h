@@ -66,6 +66,18 @@ class EvictionPlan : public EvictionSearch<L> {
   EvictionPlan(const BlocksView& view, const Locks& locks)
       : EvictionSearch<L>(view, locks.blocks_are_stable()), locks_(locks) {}
 
+  // Whether one of its moves is of what looks like this key, from its home.
+  [[nodiscard]] bool moves(const Place& home) const {
+    for (std::uint32_t i = end_; i != 0; i = nodes_[i].parent) {
+      const Node& node = nodes_[i];
+      if (node.victim == kNobody || node.as == Residence::native) continue;
+      if (nodes_[node.parent].arrival.block == home.block &&
+          node.arrival.fingerprint == home.fingerprint && (home.bucket >> node.victim & 1) != 0) {
+        return true;
+      }
+    }
+    return false;
+  }
   // Counts the moves that change this block; beside other threads only.
   void watch(std::uint64_t block) { watched_ = block; }
 

@@ -62,13 +62,12 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 // insert_unique has found its key absent, then makes room. That raises home's mark, and so may
 // bring to light a key that looks the same in the alternate, whose home that is. To this call it
 // stays unseen, as if it had looked only once: as long as nobody else has changed the alternate,
-// since only then can the key itself not have come there. (In doubt, what others make visible is
-// there: it is from then on, for every lookup.) Its own moves bring no such key to the alternate,
-// as they would have to bring it from home. Without other writers an insert ends with its eviction
-// and asks no more; update does ask, of its old key.
+// and it has moved none from home there itself, since only then can the key not have come there.
+// (In doubt, what others make visible is there: it is from then on, for every lookup.) Without
+// other writers an insert ends with its eviction and asks no more; update does ask, of its old key.
 struct AbsenceSnapshot {
-  std::optional<std::uint64_t> alternate;  // its block; none before the key was seen to be absent
-  std::uint32_t header = 0;  // its version is the block's while only this call changes it
+  std::optional<Place> home;  // none before the key was seen to be absent
+  std::uint32_t header = 0;   // the alternate's; the same version while only this call changes it
 };
 
 // Beside no other thread: one writer at a time and no const member meanwhile; const members alone
@@ -128,6 +127,7 @@ class Table : public FirstLooks<L, AnyLocks> {
     for (std::uint32_t tries = 0; tries < locks_.max_tries(); ++tries) {
       if (const auto placed = place_if_absent(home, absence)) return placed;
       if (locks_.blocks_are_stable()) return evict_for(home, {});
+      NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
       const Versions before = versions_of(home);
       if (!makes_room(home, absence, room_)) {
         if (const Result why = refusal(home, before, &absence)) return why;
@@ -162,7 +162,7 @@ class Table : public FirstLooks<L, AnyLocks> {
         }
       }
       if (std::exchange(room.is_away, false)) continue;
-      if (!old && !absence.alternate) {
+      if (!old && !absence.home) {
         const AbsenceSnapshot before = absence_of(old_home);
         if (find_now<Which::own>(old_home, absence)) continue;
         absence = before;
@@ -287,7 +287,9 @@ class Table : public FirstLooks<L, AnyLocks> {
     const bool finds_room = plan.search(newcomer, may_leave);
     NESTLINE_TEST_POINT(NESTLINE_POINT_UNLOCKED);
     if (!finds_room) return false;
-    if (absence.alternate) plan.watch(*absence.alternate);
+    // Others may have stored the key at home since.
+    if (absence.home && !locks_.blocks_are_stable() && plan.moves(*absence.home)) absence = {};
+    if (absence.home) plan.watch(moved(view_.geometry, *absence.home).block);
     const bool made = plan.execute();
     emptied_ += plan.emptied();
     absence.header += plan.changes() * kHeaderVersion;
@@ -375,12 +377,12 @@ class Table : public FirstLooks<L, AnyLocks> {
 
   // Of a key that is absent at this instant.
   [[nodiscard]] AbsenceSnapshot absence_of(const Place& home) const {
-    const std::uint64_t alternate = moved(view_.geometry, home).block;
-    return {alternate, locks_.blocks_are_stable() ? 0 : view_.blocks[alternate].header()};
+    if (locks_.blocks_are_stable()) return {home};
+    return {home, view_.blocks[moved(view_.geometry, home).block].header()};
   }
   // Whether what seems to be this key in a block that is not its home was uncovered by this call.
   [[nodiscard]] bool is_exposed_by_us(const AbsenceSnapshot& absence, const Place& away) const {
-    if (!absence.alternate) return false;
+    if (!absence.home) return false;
     return locks_.blocks_are_stable() ||
            (view_.blocks[away.block].header() ^ absence.header) < kHeaderVersion;
   }

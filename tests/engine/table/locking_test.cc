@@ -52,6 +52,60 @@ class LockingTest : public testing::Test {
   unsigned count(std::uint64_t hash) const {
     return filter_.count(view_, home_of<L>(kGeometry, hash), nullptr);
   }
+  bool is_away(std::uint64_t hash) const {
+    const Place home = home_of<L>(kGeometry, hash);
+    const Block& other = blocks_[1 - home.block];
+    std::uint64_t rest = home.bucket;
+    while (rest != 0 && L::get(other, first_slot(rest)) != home.fingerprint) rest &= rest - 1;
+    return rest != 0;
+  }
+
+  // Whether the key is among the first to be evicted.
+  static bool leaves_first(std::uint64_t hash) {
+    return eviction_rank(home_of<L>(kGeometry, hash).fingerprint) < 8;
+  }
+  // A key of block 0 that is not.
+  std::uint64_t key_that_stays() {
+    for (;;) {
+      const std::uint64_t hash = key(0);
+      if (!leaves_first(hash)) return hash;
+    }
+  }
+
+  // A key of block 0, which is full without it and the only one. Once a writer that has found it
+  // absent has released its locks to make room, another stores it in place of one of the others.
+  class Latecomer {
+   public:
+    explicit Latecomer(LockingTest& test) {
+      table_ = &test;
+      test.blocks_ = {};
+      for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
+        Place home;
+        do home = home_of<L>(kGeometry, goes_ = test.key_that_stays());
+        while ((home.bucket >> slot & 1) == 0);
+        L::set(test.blocks_[0], slot, home.fingerprint);
+      }
+      do key_ = test.key(0);
+      while (!leaves_first(key_));
+      test_hooks::at_point = [](int point) {
+        if (point != NESTLINE_POINT_UNLOCKED) return;
+        test_hooks::at_point = nullptr;
+        EXPECT_TRUE(table_->erase(goes_));
+        EXPECT_EQ(table_->insert_unique(key_), Outcome::stored);
+      };
+    }
+    ~Latecomer() { test_hooks::at_point = nullptr; }
+    Latecomer(const Latecomer&) = delete;
+    Latecomer& operator=(const Latecomer&) = delete;
+
+    std::uint64_t key() const { return key_; }
+    bool has_come() const { return test_hooks::at_point == nullptr; }
+
+   private:
+    static inline LockingTest* table_ = nullptr;
+    static inline std::uint64_t key_ = 0;
+    static inline std::uint64_t goes_ = 0;
+  };
   Headers headers() const { return {blocks_[0].header(), blocks_[1].header()}; }
 
   static constexpr Geometry kGeometry{2, 0};
@@ -178,6 +232,26 @@ TYPED_TEST(LockingTest, ReadersLockTheAlternateOnlyWhereTheMarkCoversTheClass) {
   const Nuisance nuisance(this->blocks_.data(), 1);
   EXPECT_TRUE(this->contains(home));
   EXPECT_EQ(Nuisance::holds, 1u);
+}
+
+TYPED_TEST(LockingTest, FindsAKeyThatCameMeanwhileWhereItHasMovedIt) {
+  for (const bool updates : {false, true}) {
+    int moved = 0;
+    for (int round = 0; round < 200; ++round) {
+      const typename TestFixture::Latecomer late(*this);
+      bool replaced = false;
+      if (updates) {
+        EXPECT_EQ(this->update(late.key(), this->key_that_stays(), replaced), Outcome::stored);
+      } else {
+        EXPECT_EQ(this->insert_unique(late.key()), Outcome::present);
+        moved += this->is_away(late.key());
+      }
+      EXPECT_TRUE(late.has_come());
+      EXPECT_EQ(replaced, updates);
+      EXPECT_EQ(this->count(late.key()), updates ? 0u : 1u);
+    }
+    EXPECT_EQ(moved != 0, !updates);
+  }
 }
 
 }  // namespace
