@@ -64,11 +64,21 @@ class LockingTest : public testing::Test {
   static bool leaves_first(std::uint64_t hash) {
     return eviction_rank(home_of<L>(kGeometry, hash).fingerprint) < 8;
   }
-  // A key of block 0 that is not.
-  std::uint64_t key_that_stays() {
+  // A key with this home that is not.
+  std::uint64_t key_that_stays(std::uint64_t block) {
     for (;;) {
-      const std::uint64_t hash = key(0);
+      const std::uint64_t hash = key(block);
       if (!leaves_first(hash)) return hash;
+    }
+  }
+  // Puts such a key into a slot of its home.
+  std::uint64_t fill(std::uint64_t block, std::uint32_t slot) {
+    for (;;) {
+      const std::uint64_t hash = key_that_stays(block);
+      const Place home = home_of<L>(kGeometry, hash);
+      if ((home.bucket >> slot & 1) == 0) continue;
+      L::set(blocks_[block], slot, home.fingerprint);
+      return hash;
     }
   }
 
@@ -79,14 +89,15 @@ class LockingTest : public testing::Test {
     explicit Latecomer(LockingTest& test) {
       table_ = &test;
       test.blocks_ = {};
-      for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) {
-        Place home;
-        do home = home_of<L>(kGeometry, goes_ = test.key_that_stays());
-        while ((home.bucket >> slot & 1) == 0);
-        L::set(test.blocks_[0], slot, home.fingerprint);
-      }
+      for (std::uint32_t slot = 0; slot < L::kSlots; ++slot) goes_ = test.fill(0, slot);
       do key_ = test.key(0);
       while (!leaves_first(key_));
+      // It may leave, but finds no free slot of its bucket there: so it goes before the newcomer.
+      const Place home = home_of<L>(kGeometry, key_);
+      test.blocks_[0].raise_overflow_mark(eviction_rank(home.fingerprint));
+      for (std::uint64_t rest = home.bucket; rest != 0; rest &= rest - 1) {
+        test.fill(1, first_slot(rest));
+      }
       test_hooks::at_point = [](int point) {
         if (point != NESTLINE_POINT_UNLOCKED) return;
         test_hooks::at_point = nullptr;
@@ -241,7 +252,7 @@ TYPED_TEST(LockingTest, FindsAKeyThatCameMeanwhileWhereItHasMovedIt) {
       const typename TestFixture::Latecomer late(*this);
       bool replaced = false;
       if (updates) {
-        EXPECT_EQ(this->update(late.key(), this->key_that_stays(), replaced), Outcome::stored);
+        EXPECT_EQ(this->update(late.key(), this->key_that_stays(0), replaced), Outcome::stored);
       } else {
         EXPECT_EQ(this->insert_unique(late.key()), Outcome::present);
         moved += this->is_away(late.key());
