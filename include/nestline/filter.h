@@ -88,9 +88,9 @@ struct Options {
   /// and 12; where that are none, it is as without. With `bits` left open it
   /// is often the widest fingerprint that allows most; docs/SIZING.md has a table.
   bool may_fold = false;
-  /// Load, 0 to 0.4, below which erasing makes it shrink by itself while can_shrink; 0: never. Once
-  /// there is no memory for it, or a key has no room, it tries again at half as many keys. Files do
-  /// not keep it.
+  /// Load, 0 to 0.4, below which erasing makes it shrink by itself while can_shrink, a batch at its
+  /// end; 0: never. Once there is no memory for it, or a key has no room, it tries again at half as
+  /// many keys. Files do not keep it.
   double shrink_below = 0;
   /// Options for capacity_for(bytes, fpr) keys. std::invalid_argument if there is no such filter.
   [[nodiscard]] NESTLINE_EXPORT static Options within(std::uint64_t bytes, double fpr);
@@ -311,9 +311,10 @@ class NESTLINE_EXPORT Filter {
   /// keys of both are within the capacity that it then has.
   /// Throws std::length_error when something finds no room, with a sentence that tells too many
   /// copies from too many keys, and std::bad_alloc because the union is made in new memory; the
-  /// filter is then unchanged. The union has room for the keys that insert would have room for, so
-  /// it may go beyond capacity(). Keys without room may have some when both filters have grown;
-  /// copies of one key beyond the most never have. `other` may be this filter.
+  /// filter is then unchanged. The union has room for the keys that insert would have room for
+  /// without doubling, which a merge does not do (call grow), so it may go beyond capacity(). Keys
+  /// without room may have some when both filters have grown; copies of one key beyond the most
+  /// never have. `other` may be this filter.
   ///
   /// Returns how many copies were left out: 0 with Copies::all. Where some were, a key that both
   /// filters had can be erased less often than it was inserted: once all that is stored of it is
@@ -329,9 +330,10 @@ class NESTLINE_EXPORT Filter {
   /// of n and m keys without a common one look so with probability 1 - exp(-by_chance) (Overlap):
   /// 16 bits, 95 % load and n = m: 0.07 at 1,000 keys, 0.5 at 8,192. Filters of the same keys with
   /// other seeds err independently. O(blocks), in cache 0.4 to 4 ns a slot by load, and stops at
-  /// the first match. The filter that has doubled more often is folded first, if its keys have room
-  /// then. Throws std::invalid_argument unless the two are then as can_merge(other) wants them,
-  /// std::bad_alloc, and std::length_error where copies of a key leave no room to fold.
+  /// the first match. Of a filter that has doubled more often a copy is folded first, if its keys
+  /// have room then, else a copy of the other doubles. Throws std::invalid_argument unless the two
+  /// are then as can_merge(other) wants them, std::bad_alloc, and std::length_error where copies of
+  /// a key leave no room to fold.
   [[nodiscard]] bool may_overlap(const Filter& other) const;
   /// The positions of those of `others` that may overlap. Throws as may_overlap, std::bad_alloc.
   [[nodiscard]] std::vector<std::size_t> overlapping(std::span<const Filter* const> others) const;

@@ -127,9 +127,6 @@ struct Merge : State {
     std::optional<Filter> all;
     for (const auto& [_, next] : filters) {
       if (all) {
-        if (next->size() != 0) {
-          refuse_other_kinds(all->key_kinds(), next->key_kinds(), "merged");
-        }
         unite(*all, next->snapshot());
       } else {
         all = next->snapshot();

@@ -153,6 +153,22 @@ std::string difference(const Filter& one, const Filter& other) {
              other.memory_bytes() >> other.growth());
 }
 
+// `what`: which the filters cannot be.
+[[noreturn]] void refuse_kinds(KeyKinds one, KeyKinds other, const char* what) {
+  throw Refusal("filters of keys of kind " + key_kinds_text(one) + " and " + key_kinds_text(other) +
+                " cannot be " + what + ": they are different keys");
+}
+// Where both have some of these kinds, but not the same ones.
+void refuse_other_kinds(KeyKinds one, KeyKinds other, KeyKinds kinds, const char* what) {
+  const bool have_both = (one & kinds) != 0 && (other & kinds) != 0;
+  if (have_both && ((one ^ other) & kinds) != 0) refuse_kinds(one, other, what);
+}
+void refuse_other_times_and_rows(KeyKinds one, KeyKinds other, const char* what) {
+  refuse_other_kinds(one, other, kDateKeys | kTimestampKeys | kTimestampWithZoneKeys, what);
+  refuse_other_kinds(one, other, kTimeKeys | kTimeWithZoneKeys, what);
+  refuse_other_kinds(one, other, kRowKeys | ~KeyKinds{0} << kMemberShift, what);
+}
+
 }  // namespace
 
 void HashCollector::add(std::span<const Hash> hashes, std::uint64_t most) {
@@ -213,15 +229,11 @@ void require_key_kinds(KeyKinds built, KeyKinds asked) {
                 ": they are different keys, so cast one to the type of the other");
 }
 
-void refuse_other_kinds(KeyKinds one, KeyKinds other, const char* what) {
-  constexpr KeyKinds kTimes = kDateKeys | kTimestampKeys | kTimestampWithZoneKeys;
-  constexpr KeyKinds kRows = kRowKeys | ~KeyKinds{0} << kMemberShift;
-  for (const KeyKinds kinds : {kTimes, kRows}) {
-    const bool have_both = (one & kinds) != 0 && (other & kinds) != 0;
-    if (!have_both || ((one ^ other) & kinds) == 0) continue;
-    throw Refusal("filters of keys of kind " + key_kinds_text(one) + " and " +
-                  key_kinds_text(other) + " cannot be " + what + ": they are different keys");
-  }
+void require_comparable_kinds(KeyKinds one, KeyKinds other) {
+  if (one == 0 || other == 0) return;
+  if ((one & ~other) != 0 && (other & ~one) != 0) refuse_kinds(one, other, "compared");
+  refuse_other_kinds(one, other, kNumberKeys | kFloatKeys, "compared");
+  refuse_other_times_and_rows(one, other, "compared");
 }
 
 void take_key_kinds(Filter& filter, KeyKinds kinds) {
@@ -317,6 +329,9 @@ Filter CollectedBuild::filter(std::uint64_t longest) {
 }
 
 void unite(Filter& all, Filter next) {
+  if (all.size() != 0 && next.size() != 0) {
+    refuse_other_times_and_rows(all.key_kinds(), next.key_kinds(), "merged");
+  }
   if (!are_related(shape_of(all), shape_of(next))) {
     if (next.size() == 0) return;
     if (all.size() == 0) {

@@ -36,14 +36,16 @@ struct TooBig : std::length_error {
 void require_key_kinds(KeyKinds built, KeyKinds asked);
 // The same for keys that are to change a filter; one without keys that names none names these then.
 void take_key_kinds(Filter& filter, KeyKinds kinds);
-// Throws Refusal where SQL joins keys of one filter with those of the other that are not the same:
-// of times, and of rows, of other kinds. `what`: which the filters then cannot be.
-void refuse_other_kinds(KeyKinds one, KeyKinds other, const char* what);
-// What ask(one, other) answers, for filters that SQL may compare. Throws Refusal,
-// std::invalid_argument.
+// Throws Refusal where SQL may join keys of one filter with those of the other that are not the
+// same keys: where each has a kind that the other lacks, and of numbers, times and rows of other
+// kinds.
+void require_comparable_kinds(KeyKinds one, KeyKinds other);
+// What ask(one, other) answers, for filters that SQL may compare. One without keys, as groups
+// without rows have, may be of any shape. Throws Refusal, std::invalid_argument.
 auto compared(const Filter& one, const Filter& other, auto&& ask) {
-  refuse_other_kinds(one.key_kinds(), other.key_kinds(), "compared");
-  return ask(one, other);
+  require_comparable_kinds(one.key_kinds(), other.key_kinds());
+  if (one.size() == 0) return ask(one, one);
+  return other.size() == 0 ? ask(other, other) : ask(one, other);
 }
 constexpr auto kMayOverlap = [](const Filter& one, const Filter& other) {
   return one.may_overlap(other);
@@ -144,8 +146,8 @@ class CollectedBuild {
 };
 
 // Pours a filter into another of its lineage, which doubles when it is full. Throws Refusal where
-// they are not of one, or there is no room. One without keys, as groups without rows have, may be
-// of any.
+// they are not of one, there is no room, or both have times, or rows, of other kinds. One without
+// keys, as groups without rows have, may be of any.
 void unite(Filter& all, Filter next);
 
 }}  // namespace nestline

@@ -39,13 +39,13 @@ OwnedBlocks folded(const Blocks& state, const Folding& folding);
 // folded by the most_folding that finds room, up to `most` halvings; null when there is none.
 OwnedBlocks fitted(const Blocks& state, std::uint32_t most = ~0u);
 
-// Two filters; the one that has doubled more often as often as the other, in `folded`, if `keys`
+// Two filters; the one that has doubled more often as often as the other, in `made`, if `keys`
 // keys are then within its capacity and the two have all else in common that can_merge asks for.
 // Throws std::bad_alloc, and std::length_error where copies leave no room for that.
 struct Alike {
   const Blocks* one;
   const Blocks* other;
-  OwnedBlocks folded;
+  OwnedBlocks made;
 };
 Alike folded_alike(const Blocks& one, const Blocks& other, std::uint64_t keys);
 

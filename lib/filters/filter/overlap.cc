@@ -21,10 +21,23 @@
 namespace nestline { inline namespace v0_3 {
 namespace {
 
-// Of two filters that have not doubled equally often the larger one is folded first.
+// Of two filters that have not doubled equally often the larger one is folded first; where its keys
+// leave no room for that, a copy of the other doubles.
 Alike comparable(const Blocks& one, const Blocks& other) {
   const bool is_one = one.view.geometry.growth > other.view.geometry.growth;
-  return folded_alike(one, other, is_one ? one.size : other.size);
+  const Blocks& larger = is_one ? one : other;
+  const Blocks& smaller = is_one ? other : one;
+  Alike both = folded_alike(one, other, larger.size);
+  const std::uint32_t growth = larger.view.geometry.growth;
+  Shape doubled = smaller.shape();
+  doubled.geometry.growth = growth;
+  if (both.made || !can_merge(larger.shape(), doubled, nullptr)) return both;
+  for (const Blocks* last = &smaller; last->view.geometry.growth != growth;) {
+    both.made = grown(*last);
+    last = both.made.get();
+    (is_one ? both.other : both.one) = last;
+  }
+  return both;
 }
 
 std::uint64_t common(const Blocks& one, const Blocks& other, bool any) {

@@ -135,7 +135,7 @@ double planned_rate(int bits, double load, std::uint32_t growth, bool turns_over
 // state where doublings have taken bits of the low byte (SIZING.md, "Filters that turn over").
 double most_load(const Wish& wish, int bits, std::uint32_t growth) {
   const int bits_taken = static_cast<int>(growth) + 8 - fingerprint_bits(bits);
-  if (!wish.turns_over || bits_taken < 2) return wish.load;
+  if (!wish.turns_over || bits_taken < 1) return wish.load;
   return std::min(wish.load, bits_taken < 4 ? 0.90 : 0.87);
 }
 

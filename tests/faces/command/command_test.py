@@ -149,6 +149,12 @@ class CommandLine(CommandTest):
         self.expect(["build", "-o", "f", "--", "[a,b]", "build", "a b", "{}", "-x", "\xe4"])
         self.assertEqual(self.info("f")["keys"], 6)
         self.expect(["query", "f", "build", "[a,b]"], out=b"key in build\nkey in [a,b]\n")
+        self.expect(["query", "f", "a b", "--", "-x", "build"], out=b"key in a b\nkey in -x\nkey in build\n")
+        self.expect(["build", "a b", "-o", "g", "--", "-x", "build"])
+        self.assertEqual(self.info("g")["keys"], 3)
+        self.expect_error(["info", "f", "--", "-y"], b"there is no use for a further word, '-y'")
+        self.expect(["which", "build", "-o", "w", "a b", "--", "-x"])
+        self.expect(["which", "drop", "w", "a b", "--", "-x"])
         self.expect_error(["query", ""], b"FILE takes the name of a file; see nestline query")
         self.expect_error(["query", "f", ""], b"No such file")
 

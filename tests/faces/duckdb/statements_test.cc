@@ -225,6 +225,18 @@ TEST_F(DuckdbTest, WhatTwoFiltersHaveInCommon) {
                          common + ".standard_error < 2"),
               1);
   }
+  // A union that has doubled; a group without rows.
+  sql.run(
+      "CREATE TABLE parts AS SELECT i // 1000 AS g, nestline_build(i, 0.0001, 1000) AS f FROM "
+      "range(8000) r(i) GROUP BY g");
+  const std::string eight = "(SELECT nestline_merge(f) FROM parts)";
+  EXPECT_EQ(sql.number("SELECT count(*) FROM parts WHERE nestline_may_overlap(f, " + eight +
+                       ") AND nestline_count_common(" + eight + ", f).matches >= 1000"),
+            8);
+  EXPECT_EQ(
+      sql.number("SELECT count(*) FROM parts, (SELECT nestline_build(NULL, 0.01, 70) AS e) WHERE "
+                 "nestline_may_overlap(f, e) OR nestline_count_common(e, f).matches != 0"),
+      0);
   for (const std::string ask : {"nestline_may_overlap", "nestline_count_common"}) {
     const auto expect_error = [&](const std::string& arguments, const char* sentence) {
       const std::string error = sql.error("SELECT " + ask + arguments);
@@ -234,6 +246,9 @@ TEST_F(DuckdbTest, WhatTwoFiltersHaveInCommon) {
     expect_error("(f, NULL) FROM f", "there is no filter, it is NULL");
     expect_error("(nestline_build('2024-01-01'::DATE), nestline_build('2024-01-01'::TIMESTAMP))",
                  "date and timestamp cannot be compared");
+    // DuckDB joins such columns without a word.
+    expect_error("(nestline_build('500'), nestline_build(500))",
+                 "text and number cannot be compared");
   }
 }
 

@@ -159,11 +159,17 @@ class KeysTest(ServerCase):
         merged = ("SELECT (nestline_info(nestline_merge(f))).key_kinds FROM (SELECT nestline_build({}, 0.01, 100) "
                   "UNION ALL SELECT nestline_build({}, 0.01, 100)) AS f(f)")
         self.assertEqual(self.one(merged.format("1", "'a'")), "number, text")
-        # Floats and numbers in one: a number asks for both.
+        # Floats and numbers in one: a number asks for both, a float may be a number's.
         both = ("SELECT nestline_may_contain(f, {}) FROM (SELECT nestline_merge(f) FROM (SELECT nestline_build(1, 0.0001, 100) "
                 "UNION ALL SELECT nestline_build(0.5::float8, 0.0001, 100)) AS f(f)) AS f(f)")
-        self.assertEqual([self.one(both.format(key)) for key in ("1", "0.5", "0.5::real", "2", "1::real")],
-                         [True, True, True, False, False])
+        self.assertEqual([self.one(both.format(key)) for key in ("1", "0.5", "2")], [True, True, False])
+        self.refused("number, and this key is of kind float", both.format("1::real"))
+        for one, other in (("'2024-01-01'::date", "'2024-01-01'::timestamp"), ("'10:00'::time", "'10:00+0'::timetz"),
+                           ("ROW(1)", "ROW('a'::text)")):
+            self.refused("cannot be merged: they are different keys", merged.format(one, other))
+            self.refused("cannot be compared", f"SELECT nestline_may_overlap(nestline_build({one}), nestline_build({other}))")
+        for one, other in (("1", "1::real"), ("1.5", "1.5::float8"), ("'1'::text", "1")):
+            self.refused("cannot be compared", f"SELECT nestline_may_overlap(nestline_build({one}), nestline_build({other}))")
 
     def test_what_is_no_key(self):
         for sql in ("point(1, 2)", "'{}'::json", "'[1,2)'::int4range", "1::money", "B'1'", "'a'::\"char\"", "1::oid",

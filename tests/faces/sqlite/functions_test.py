@@ -311,6 +311,10 @@ class OverlapTest(ExtensionCase):
         for function in ("nestline_may_overlap", "nestline_count_common"):
             for other in (self.build(range(100), 0.001, 9000), self.build(range(100), 0.1, 1000)):
                 self.refused("can be compared only if", f"SELECT {function}(?, ?)", (one, other))
+            empty = self.build([], 0.5, 7)
+            self.assertIn(self.one(f"SELECT {function}(?, ?)", (one, empty)), (0, self.one(f"SELECT {function}(?, ?)", (empty, empty))))
+            self.refused("number and text cannot be compared", f"SELECT {function}(?, ?)",
+                         (one, self.build(["a"], 0.001, 1000)))
             for names in (((1 << 4), (1 << 5)),):
                 self.refused("date and timestamp cannot be compared", f"SELECT {function}(?, ?)",
                              tuple(naming(one, kind) for kind in names))

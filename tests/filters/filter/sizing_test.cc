@@ -336,7 +336,7 @@ TEST(Sizing, OfFiltersThatTurnOverAndDoubleOften) {
         EXPECT_LE(size.growth, doublings);
         EXPECT_GE(size.growth + 1, doublings);
         const int taken = static_cast<int>(size.growth) + 8 - bits;
-        const double planned = taken < 2 ? 0.95 : taken < 4 ? 0.90 : 0.87;
+        const double planned = taken < 1 ? 0.95 : taken < 4 ? 0.90 : 0.87;
         EXPECT_NEAR(static_cast<double>(size.capacity) / slots, planned, 0.002);
         Options other = options;
         other.turns_over = false;

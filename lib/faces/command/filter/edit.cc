@@ -51,7 +51,7 @@ constexpr const char* kRemoveFooter =
 
 constexpr const char* kFitFooter =
     "Undoes doublings of a filter that has grown, without its keys: where keys were removed, or\n"
-    "where it was made for more keys than there are. Its keys are found as before, others as\n"
+    "where a program made it by Options::may_fold. Its keys are found as before, others as\n"
     "seldom, or more often where keys were removed without --turns-over. It grows again as it\n"
     "did. FILE is replaced in one step, or stays as it is where nothing can be undone.\n"
     "Exit status: 0 done, also where nothing was undone, 2 error.";

@@ -21,8 +21,10 @@ namespace {
 
 constexpr char kShield = '\x01';
 
-// CLI11 takes `[a,b]` for a list and `++` for the end of a command; a shielded word is neither.
-std::string shield(std::string word, bool file) {
+// CLI11 takes `[a,b]` for a list, `++` for the end of a command, and `--` behind a word for that of
+// a subcommand; a shielded word is just a word.
+std::string shield(std::string word, bool file, bool behind_mark) {
+  if (behind_mark) return kShield + word;
   const bool list = word.size() > 1 && word.front() == '[' && word.back() == ']';
   if (list || word == "++") return (file ? "./" : std::string(1, kShield)) + word;
   return word.starts_with(kShield) ? kShield + word : word;
@@ -58,7 +60,11 @@ class Parser {
       });
       // In reverse order, as CLI11 expects them.
       std::vector<std::string> words;
-      for (int i = argc; i > 1;) words.push_back(shield(argv[--i], files));
+      int mark = 1;
+      while (mark < argc && std::string_view(argv[mark]) != "--") ++mark;
+      for (int i = argc; i-- > 1;) {
+        if (i != mark) words.push_back(shield(argv[i], files, i > mark));
+      }
       if (argc > 2) put_usual(first, argv[2], words);
       app_.parse(std::move(words));
       const Command& command = *chosen().command;
@@ -170,8 +176,8 @@ class Parser {
     const bool lacks_command = !within.command->commands.empty();
     if (unknown.empty() && lacks_command) throw UsageError("a command is required" + hint());
     if (unknown.empty()) return;
-    const std::string& first = unknown.front();
-    const bool option = first.size() > 1 && first.front() == '-';
+    const std::string first = unshield(unknown.front());
+    const bool option = unknown.front().size() > 1 && unknown.front().front() == '-';
     if (!option) {
       throw UsageError((lacks_command ? "there is no command '" + first
                                       : "there is no use for a further word, '" + first) +
