@@ -96,7 +96,9 @@ Options options_of(py::handle capacity, const py::object& fpr, py::handle bits,
   if (!fpr.is_none()) {
     options.fpr = real_of(fpr, "fpr");
     // The library's 0 means that there is none.
-    if (options.fpr == 0) throw std::invalid_argument("fpr is above 0 and below 1, or None");
+    if (!(options.fpr > 0 && options.fpr < 1)) {
+      throw std::invalid_argument("fpr is above 0 and below 1, or None");
+    }
   }
   options.bits = small_of(bits, "bits");
   options.max_capacity = number_of(max_capacity, "max_capacity");

@@ -292,7 +292,9 @@ KeyBatch::KeyBatch(py::handle keys, std::uint64_t seed, const char* noun,
         wanted.plural() + " are an array, a list or a tuple" +
         (wanted.only_integers() ? "" : ", a nestline.StringArray or a nestline.Hash of an array") +
         ", not " + type->tp_name +
-        (type->tp_iter == nullptr ? "" : ": give list(" + wanted.plural() + ")"));
+        (type->tp_iter != nullptr ? ": give list(" + wanted.plural() + ")"
+         : is_one_key(keep_)      ? ""
+                                  : "; " + wanted.rule()));
   } else {
     read_array(wanted);
   }

@@ -1,6 +1,7 @@
 """Filter and ConcurrentFilter against a model: a Counter of keys."""
 
 import collections
+import math
 import random
 
 import nestline
@@ -78,6 +79,9 @@ def test_options(kind):
                 dict(capacity=1000, fpr=1e-9)):
         with pytest.raises(ValueError):
             kind(**bad)
+    for fpr in (2, 0, -1, math.nan):
+        with pytest.raises(ValueError, match="^fpr is above 0 and below 1, or None$"):
+            kind(1000, fpr=fpr)
     for bad in (dict(capacity=-1), dict(capacity=2**64), dict(capacity=1000, seed=-1)):
         with pytest.raises(OverflowError):
             kind(**bad)

@@ -219,8 +219,11 @@ def test_what_can_be_made_a_list_is_told_so():
         with pytest.raises(TypeError, match=r"^hashes are .* give list\(hashes\)$"):
             filter.insert(nestline.Hash(keys))
         assert nestline.Filter.build(list(keys) or [1]).may_contain([1]).size == 1
-    with pytest.raises(TypeError, match="not float$"):
-        filter.insert(1.5)
+    for no_key in (1.5, None):
+        with pytest.raises(TypeError, match="not (float|NoneType); a key is an int, a str, bytes or a nestline.Hash$"):
+            filter.insert(no_key)
+    with pytest.raises(TypeError, match="not int$"):
+        nestline.Filter.build(5)
 
 
 def test_memory_is_one_key_and_typed_arrays_are_many():
