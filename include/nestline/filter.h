@@ -118,7 +118,7 @@ struct Overlap {
   /// Residents of both that look the same, each counted once: at least as many as there are common
   /// keys, and copies of each that both have.
   std::uint64_t matches = 0;
-  /// How many matches to expect if no key was common: 1.0 to 1.2 times keys * other keys / (slots
+  /// How many matches to expect if no key was common: 0.9 to 1.3 times keys * other keys / (slots
   /// of a segment * 254 * 2^(bits - 8) * blocks before doublings), by docs/SIZING.md.
   double by_chance = 0;
   double estimate = 0;        ///< Of the common keys: the matches without those that chance makes.
@@ -331,9 +331,8 @@ class NESTLINE_EXPORT Filter {
   /// 16 bits, 95 % load and n = m: 0.07 at 1,000 keys, 0.5 at 8,192. Filters of the same keys with
   /// other seeds err independently. O(blocks), in cache 0.4 to 4 ns a slot by load, and stops at
   /// the first match. Of a filter that has doubled more often a copy is folded first, if its keys
-  /// have room then, else a copy of the other doubles. Throws std::invalid_argument unless the two
-  /// are then as can_merge(other) wants them, std::bad_alloc, and std::length_error where copies of
-  /// a key leave no room to fold.
+  /// have room then, else a copy of the other doubles. Throws std::bad_alloc, and
+  /// std::invalid_argument unless the two are then as can_merge(other) wants them.
   [[nodiscard]] bool may_overlap(const Filter& other) const;
   /// The positions of those of `others` that may overlap. Throws as may_overlap, std::bad_alloc.
   [[nodiscard]] std::vector<std::size_t> overlapping(std::span<const Filter* const> others) const;

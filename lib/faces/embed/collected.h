@@ -40,10 +40,11 @@ void take_key_kinds(Filter& filter, KeyKinds kinds);
 // same keys: where each has a kind that the other lacks, and of numbers, times and rows of other
 // kinds.
 void require_comparable_kinds(KeyKinds one, KeyKinds other);
-// What ask(one, other) answers, for filters that SQL may compare. One without keys, as groups
-// without rows have, may be of any shape. Throws Refusal, std::invalid_argument.
-auto compared(const Filter& one, const Filter& other, auto&& ask) {
-  require_comparable_kinds(one.key_kinds(), other.key_kinds());
+// What ask(one, other) answers, for filters that SQL may compare; values of the kinds `apart` are
+// never equal to those of another. One without keys, as groups without rows have, may be of any
+// shape. Throws Refusal, std::invalid_argument.
+auto compared(const Filter& one, const Filter& other, auto&& ask, KeyKinds apart = 0) {
+  require_comparable_kinds(one.key_kinds() & ~apart, other.key_kinds() & ~apart);
   if (one.size() == 0) return ask(one, one);
   return other.size() == 0 ? ask(other, other) : ask(one, other);
 }

@@ -79,7 +79,8 @@ auto ask_both(sqlite3_context* context, sqlite3_value** arguments, auto ask) {
     return mapped != nullptr ? work(mapped->snapshot()) : work(std::get<Filter>(opened->filter));
   };
   return whole(arguments[0], [&](const Filter& one) {
-    return whole(arguments[1], [&](const Filter& other) { return compared(one, other, ask); });
+    return whole(arguments[1],
+                 [&](const Filter& other) { return compared(one, other, ask, kAllKinds); });
   });
 }
 

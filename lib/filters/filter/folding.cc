@@ -166,9 +166,7 @@ Alike folded_alike(const Blocks& one, const Blocks& other, std::uint64_t keys) {
   }
   const bool is_one = one.view.geometry.growth > other.view.geometry.growth;
   OwnedBlocks made = folded(is_one ? one : other, folding);
-  if (!made) {
-    throw std::length_error("the larger filter cannot be folded: too many copies of a key");
-  }
+  if (!made) return {&one, &other, nullptr};
   const Blocks* const smaller = made.get();
   return {is_one ? smaller : &one, is_one ? &other : smaller, std::move(made)};
 }
@@ -176,6 +174,10 @@ Alike folded_alike(const Blocks& one, const Blocks& other, std::uint64_t keys) {
 OwnedBlocks merged_folded(const Blocks& into, const Blocks& other, Copies copies,
                           std::uint64_t& left_out) {
   const Alike both = folded_alike(into, other, into.size + other.size);
+  if (both.one->view.geometry.growth != both.other->view.geometry.growth &&
+      can_merge_folded(into.shape(), into.size, other.shape(), other.size, nullptr)) {
+    throw std::length_error("the larger filter cannot be folded: too many copies of a key");
+  }
   return merged(*both.one, *both.other, copies, left_out);
 }
 

@@ -40,8 +40,8 @@ OwnedBlocks folded(const Blocks& state, const Folding& folding);
 OwnedBlocks fitted(const Blocks& state, std::uint32_t most = ~0u);
 
 // Two filters; the one that has doubled more often as often as the other, in `made`, if `keys`
-// keys are then within its capacity and the two have all else in common that can_merge asks for.
-// Throws std::bad_alloc, and std::length_error where copies leave no room for that.
+// keys are then within its capacity, copies leave room for that, and the two have all else in
+// common that can_merge asks for. Throws std::bad_alloc.
 struct Alike {
   const Blocks* one;
   const Blocks* other;

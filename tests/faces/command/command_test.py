@@ -152,6 +152,10 @@ class CommandLine(CommandTest):
         self.expect(["query", "f", "a b", "--", "-x", "build"], out=b"key in a b\nkey in -x\nkey in build\n")
         self.expect(["build", "a b", "-o", "g", "--", "-x", "build"])
         self.assertEqual(self.info("g")["keys"], 3)
+        for words in (["build", "-o", "--", "a b"], ["build", "-qo", "--", "a b"], ["add", "f", "--left-out", "--", "a b"],
+                      ["merge", "-o", "--", "f", "g"], ["which", "build", "-o", "--", "a b"]):
+            self.expect_error(words, b"needs a value")
+            self.assertEqual(self.read("a b"), b"key in a b\n")
         self.expect_error(["info", "f", "--", "-y"], b"there is no use for a further word, '-y'")
         self.expect(["which", "build", "-o", "w", "a b", "--", "-x"])
         self.expect(["which", "drop", "w", "a b", "--", "-x"])

@@ -293,6 +293,13 @@ TEST(Overlap, ACopyOfTheOneThatHasDoubledLessOftenDoubles) {
       EXPECT_EQ(one.growth(), 0U);
     }
   }
+  // Copies leave no room to fold.
+  Filter one({.capacity = 5000, .bits = 12}), copies({.capacity = 5000, .bits = 12});
+  ASSERT_TRUE(one.insert(7U) && copies.grow());
+  for (unsigned i = 0; copies.size() < 4000; ++i) (void)copies.insert(i / 8);
+  EXPECT_TRUE(one.may_overlap(copies));
+  EXPECT_EQ(copies.count_common(one).matches, 1U);
+  expect_error<std::length_error>([&] { one.merge(copies); }, "cannot be folded");
 }
 
 TEST(Overlap, DifferentFiltersAreRefused) {

@@ -35,6 +35,28 @@ std::string unshield(std::string word) {
   return word;
 }
 
+// Whether some command has an option of this name with a value.
+bool takes_value(const Command& of, std::string_view name) {
+  const std::string part = "," + std::string(name) + ",";
+  return std::ranges::any_of(of.options,
+                             [&](const Option& option) {
+                               const std::string names = "," + std::string(option.name) + ",";
+                               return !std::holds_alternative<bool*>(option.into) &&
+                                      names.find(part) != std::string::npos;
+                             }) ||
+         std::ranges::any_of(of.commands,
+                             [&](const Command& one) { return takes_value(one, name); });
+}
+// Whether the word is an option, or several letters, whose value would be the next word.
+bool lacks_value(const Command& of, std::string_view word) {
+  if (word.starts_with("--")) return takes_value(of, word);
+  if (!word.starts_with("-")) return false;
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    if (takes_value(of, std::string("-") + word[i])) return i + 1 == word.size();
+  }
+  return false;
+}
+
 template <typename... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;
@@ -62,6 +84,9 @@ class Parser {
       std::vector<std::string> words;
       int mark = 1;
       while (mark < argc && std::string_view(argv[mark]) != "--") ++mark;
+      if (mark < argc && lacks_value(program_, argv[mark - 1])) {
+        throw UsageError(std::string(argv[mark - 1]) + " needs a value");
+      }
       for (int i = argc; i-- > 1;) {
         if (i != mark) words.push_back(shield(argv[i], files, i > mark));
       }
