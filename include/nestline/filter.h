@@ -119,7 +119,8 @@ struct Overlap {
   /// keys, and copies of each that both have.
   std::uint64_t matches = 0;
   /// How many matches to expect if no key was common: 0.9 to 1.3 times keys * other keys / (slots
-  /// of a segment * 254 * 2^(bits - 8) * blocks before doublings), by docs/SIZING.md.
+  /// of a segment * 254 * 2^(bits - 8) * blocks before doublings), up to 1.7 times after changes
+  /// without turns_over, by docs/SIZING.md.
   double by_chance = 0;
   double estimate = 0;        ///< Of the common keys: the matches without those that chance makes.
   double standard_error = 0;  ///< Of `estimate`: by chance, and 2 % of by_chance for its formula.

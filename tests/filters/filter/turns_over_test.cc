@@ -261,7 +261,6 @@ TEST_P(TurnsOver, InAConcurrentFilter) {
   expect_fresh(grown, 0.9);
 }
 
-// What Options::turns_over asks for.
 // Where doublings leave 128, 64 and 32 classes the planned load keeps the rate: at 0.95 it rises,
 // with 128 after some 25 turnovers.
 TEST_P(TurnsOver, WithFewClassesAtThePlannedLoad) {
@@ -282,6 +281,7 @@ TEST_P(TurnsOver, WithFewClassesAtThePlannedLoad) {
   }
 }
 
+// What Options::turns_over asks for.
 TEST_P(TurnsOver, IsAnOption) {
   const Options options = {.capacity = 100'000, .bits = GetParam(), .turns_over = true};
   const Filter filter(options);
