@@ -409,15 +409,31 @@ class Lookups : HomeStages<L, kBeside, ProbeGroup> {
   WaitingList lists_[2];
 };
 
+// `places` has room for kMaxLocated.
 template <class L>
 HWY_NOINLINE void locate_places(const BlocksView& view, const Inputs& inputs,
                                 Place* places) noexcept {
   Group group;
   locate<L>(view, inputs.keys, inputs.count, inputs.kind, group);
+#if NESTLINE_ONE_LANE
   for (std::size_t i = 0; i < inputs.count; ++i) {
     places[i] = {group.number(view, i), group.bucket[i], fingerprint_of_pair<L>(group.pair[i]),
                  bucket_offset_of_pair<L>(group.pair[i])};
   }
+#else
+  static_assert(sizeof(Place) == 24 && kBlockBytes == 64);
+  const D64 d;
+  const auto base = hn::Set(d, address_of(view, 0));
+  for (std::size_t i = 0; i < inputs.count; i += hn::Lanes(d)) {
+    const auto block = hn::ShiftRight<6>(hn::Sub(hn::Load(d, group.address + i), base));
+    auto pair = hn::PromoteTo(d, hn::Load(hn::Half<D32>(), group.pair + i));
+    if constexpr (L::kForm != Form::maplet) {
+      pair = hn::Or(hn::And(pair, hn::Set(d, 0xffff)), hn::ShiftLeft<32>(hn::ShiftRight<16>(pair)));
+    }
+    hn::StoreInterleaved3(block, hn::Load(d, group.bucket + i), pair, d,
+                          reinterpret_cast<std::uint64_t*>(places + i));
+  }
+#endif
 }
 
 // Out of line and from the hash again: most keys need no second probe, nor pay for its registers.

@@ -34,7 +34,8 @@ std::uint64_t of_ranks_by_slots(const Block& shared, std::uint32_t from,
 }
 
 template <class L>
-std::uint64_t of_ranks(const Block& block, std::uint32_t from, std::uint32_t below) noexcept;
+HWY_INLINE std::uint64_t of_ranks(const Block& block, std::uint32_t from,
+                                  std::uint32_t below) noexcept;
 
 // The lane of each slot if it is a guest lane, as a class modulo 4, and the slots of residents in
 // the guest lanes of their classes. Both mean nothing for classes that have none.
@@ -55,17 +56,24 @@ HWY_INLINE bool may_be_guest(const Block* blocks, const Geometry& geometry, std:
   const std::uint64_t other = alternate_of(geometry, {number, 0, fingerprint, 0});
   return eviction_rank(fingerprint) < blocks[other].overflow_mark();
 }
-// Those of whom it is not known.
 template <class L>
-std::uint64_t unknown_of(const Block& block, const GuestLanes<L>& lanes, const Block* blocks,
-                         const Geometry& geometry, std::uint64_t number) {
-  if (!L::kHasGuestLanes || !lanes.is_open()) return 0;
+HWY_NOINLINE std::uint64_t unknown_of_open(const Block& block, const GuestLanes<L>& lanes,
+                                           const Block* blocks, const Geometry& geometry,
+                                           std::uint64_t number) {
   std::uint64_t slots = of_ranks<L>(block, lanes.highest(), 255);
   for (std::uint64_t rest = slots; rest != 0; rest &= rest - 1) {
     if (may_be_guest(blocks, geometry, number, L::get(block, first_slot(rest)))) continue;
     slots &= ~(rest & -rest);
   }
   return slots;
+}
+// Those of whom it is not known.
+template <class L>
+HWY_INLINE std::uint64_t unknown_of(const Block& block, const GuestLanes<L>& lanes,
+                                    const Block* blocks, const Geometry& geometry,
+                                    std::uint64_t number) {
+  if (!L::kHasGuestLanes || HWY_LIKELY(!lanes.is_open())) return 0;
+  return unknown_of_open<L>(block, lanes, blocks, geometry, number);
 }
 // The known guests of a block.
 template <class L>
@@ -104,7 +112,8 @@ std::uint64_t in_guest_lanes(const Block& block) {
 }
 
 template <class L>
-std::uint64_t of_ranks(const Block& block, std::uint32_t from, std::uint32_t below) noexcept {
+HWY_INLINE std::uint64_t of_ranks(const Block& block, std::uint32_t from,
+                                  std::uint32_t below) noexcept {
   return of_ranks_by_slots<L>(block, from, below);
 }
 
@@ -332,7 +341,7 @@ HWY_INLINE std::uint64_t low_bytes_up_to(const Block& block, std::uint32_t most)
 }
 
 template <class L>
-std::uint64_t of_ranks(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
+HWY_INLINE std::uint64_t of_ranks(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
   if constexpr (L::kForm == Form::maplet) {
     return of_ranks_by_slots<L>(shared, from, below);
   } else {
