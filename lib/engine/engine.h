@@ -122,7 +122,7 @@ struct LookupOperations {
   std::size_t (*bits_to_positions)(const std::uint64_t* bitmap, std::size_t count,
                                    const std::uint32_t* selection, std::uint32_t first,
                                    std::uint32_t* positions) noexcept;
-  // The homes of up to kMaxLocated keys.
+  // The homes of up to kMaxLocated keys. `places` has room for kMaxLocated.
   void (*locate)(const BlocksView& view, const Inputs& inputs, Place* places) noexcept;
 };
 

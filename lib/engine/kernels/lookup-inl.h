@@ -409,7 +409,7 @@ class Lookups : HomeStages<L, kBeside, ProbeGroup> {
   WaitingList lists_[2];
 };
 
-// `places` has room for kMaxLocated.
+// LookupOperations::locate.
 template <class L>
 HWY_NOINLINE void locate_places(const BlocksView& view, const Inputs& inputs,
                                 Place* places) noexcept {

@@ -341,7 +341,8 @@ HWY_INLINE std::uint64_t low_bytes_up_to(const Block& block, std::uint32_t most)
 }
 
 template <class L>
-HWY_INLINE std::uint64_t of_ranks(const Block& shared, std::uint32_t from, std::uint32_t below) noexcept {
+HWY_INLINE std::uint64_t of_ranks(const Block& shared, std::uint32_t from,
+                                  std::uint32_t below) noexcept {
   if constexpr (L::kForm == Form::maplet) {
     return of_ranks_by_slots<L>(shared, from, below);
   } else {

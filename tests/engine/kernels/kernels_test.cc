@@ -385,7 +385,7 @@ TYPED_TEST(LocateKernelsTest, LocateBatch) {
         for (const std::size_t count : {0u, 1u, 7u, 8u, 63u, 64u}) {
           for (const std::size_t shift : {0u, 1u}) {
             for (const InputKind input : {InputKind::integers, InputKind::hashes}) {
-              std::vector<Place> places(count);
+              std::vector<Place> places(kMaxLocated);
               engine.lookups.locate(view, {keys.data() + shift, count, input}, places.data());
               for (std::size_t i = 0; i < count; ++i) {
                 const std::uint64_t key = keys[i + shift];
