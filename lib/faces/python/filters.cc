@@ -309,11 +309,13 @@ True
   module.def(
       "bytes_for",
       [](py::handle capacity, const py::object& fpr, py::handle bits, py::handle max_capacity,
-         py::handle load) {
-        return bytes_for(options_of(capacity, fpr, bits, max_capacity, py::int_(0), load));
+         py::handle load, bool turns_over, bool may_fold) {
+        return bytes_for(options_of(capacity, fpr, bits, max_capacity, py::int_(0), load,
+                                    turns_over, may_fold));
       },
       py::arg("capacity"), py::arg("fpr") = py::none(), py::arg("bits") = 0,
       py::arg("max_capacity") = 0, py::arg("load") = 0.95,
+      py::arg("turns_over").noconvert() = false, py::arg("may_fold").noconvert() = false,
       R"(The memory_bytes of a new Filter with these arguments.
 
 >>> bytes_for(1000, fpr=0.01) == Filter(1000, fpr=0.01).memory_bytes

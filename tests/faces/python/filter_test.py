@@ -247,6 +247,15 @@ def test_made_for_the_worst_case(kind):
         kind(1000, shrink_below=0.5)
 
 
+@pytest.mark.parametrize("more", [dict(turns_over=True), dict(may_fold=True),
+                                  dict(turns_over=True, may_fold=True)])
+def test_bytes_are_known_before(more):
+    options = dict(capacity=100_000, bits=8, max_capacity=400_000, **more)
+    bytes = nestline.bytes_for(**options)
+    assert bytes == nestline.Filter(**options).memory_bytes
+    assert bytes != nestline.bytes_for(100_000, bits=8, max_capacity=400_000)  # planned otherwise
+
+
 def test_repr_says_what_matters():
     filter = nestline.Filter(1000)
     filter.insert([1, 2, 3])
