@@ -310,8 +310,8 @@ True
       "bytes_for",
       [](py::handle capacity, const py::object& fpr, py::handle bits, py::handle max_capacity,
          py::handle load, bool turns_over, bool may_fold) {
-        return bytes_for(options_of(capacity, fpr, bits, max_capacity, py::int_(0), load,
-                                    turns_over, may_fold));
+        return bytes_for(
+            options_of(capacity, fpr, bits, max_capacity, py::int_(0), load, turns_over, may_fold));
       },
       py::arg("capacity"), py::arg("fpr") = py::none(), py::arg("bits") = 0,
       py::arg("max_capacity") = 0, py::arg("load") = 0.95,
