@@ -165,7 +165,8 @@ void count_changes(int bits, const Keys& keys, const std::string& end) {
   expect(filter.size() == keys.size() - some.size(), "a filter did not erase its keys");
 }
 
-// A turnover, key by key, of a filter at 90 % load that has lived through some.
+// A turnover, key by key, of a filter at 90 % load that has lived through some. Then what each
+// refusal costs who fills it on: the searches that fail, and the inserts between them.
 void count_turnover(int bits, bool turns_over) {
   constexpr int kLived = 4;
   auto filter = empty_filter<Filter>(bits, turns_over);
@@ -184,10 +185,16 @@ void count_turnover(int bits, bool turns_over) {
     }
   };
   for (int i = 0; i < kLived; ++i) turn_over();
-  count(std::string(turns_over ? "turns_over/" : "") +
-            "turnover/single/90/bits:" + std::to_string(bits),
-        stored.size(), turn_over);
+  const std::string start = turns_over ? "turns_over/" : "";
+  const std::string end = "/bits:" + std::to_string(bits);
+  count(start + "turnover/single/90" + end, stored.size(), turn_over);
   expect(done == 2 * (kLived + 1) * stored.size(), "a filter lost or refused a key");
+
+  const auto overfill = [&](int refusals) {
+    while (refusals > 0) refusals -= filter.insert(next++).outcome == Outcome::full;
+  };
+  overfill(100);
+  count(start + "insert/single/refused" + end, 100, [&] { overfill(100); });
 }
 
 void count_concurrent(int bits, const Keys& keys, const std::string& end) {

@@ -9,7 +9,11 @@
 // At 95 % load that refuses one key in 10^9; the search with kWideTries that follows refused none
 // of 10^9. It is left out for further copies, and where the blocks searched had less than one free
 // slot in kHopeless blocks: a refusal in a full filter (99.9 %) takes 25 us on Sapphire Rapids, and
-// would take 310. A chain uses a block only once, so its blocks can be searched one by one.
+// would take 310. A filter with guest lanes is full (98 %, at 16 bits 99 %) while it still has one
+// free slot a block, so that none is hopeless: a wide search that lanes alone cannot have stopped
+// goes on with half as many tries, and there is none of low ranks alone. At 8 bits a refusal takes
+// 0.3 ms, and would take 0.9. A chain uses a block only once, so its blocks can be searched one by
+// one.
 //
 // What costs most is candidates that fail: the few free slots of a nearly full block are those that
 // nobody in it can move to. So the number of free slots counts: at 8 bits and 95 % load a path is
@@ -43,6 +47,7 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 // gain less than 0.2 % of load; the second is for keys that would be refused.
 inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
+inline constexpr int kWideTriesInFull = 32;  // with guest lanes
 inline constexpr std::uint32_t kHopeless = 4;
 // So many blocks that a search with guest lanes has seen, or twice as many for each bit of the low
 // byte that doublings have taken, show that lanes and not a full filter have stopped it.
@@ -72,11 +77,10 @@ class EvictionSearch {
     if (L::kHasGuestLanes && has_lanes_) {
       classes_ = block_classes<L>(geometry_, newcomer.block);
       end_of_ranks_ = classes_.often_away();
-      if (search_near_and_far(newcomer)) return true;
+      if (search(newcomer, kTries)) return true;
       end_of_ranks_ = kEvictionRanks;
       if (search_near_and_far(newcomer)) return true;
-      // In a full filter the search has seen many blocks; of guest lanes alone it ends after a few.
-      if (node_count_ > kFewBlocks << classes_.shift()) return false;
+      if (has_seen_many()) return false;
       opens_ = true;
     }
     return search_near_and_far(newcomer);
@@ -117,11 +121,13 @@ class EvictionSearch {
     }
     node_count_ = 1;
     end_ = 0;
-    for (std::uint32_t i = 0; i < node_count_ && i < most_expanded(tries); ++i) {
+    for (std::uint32_t i = 0; i < node_count_ && i < most_expanded(tries_); ++i) {
       if (expand(i)) return true;
     }
     return false;
   }
+  // In a full filter a search has seen many blocks; of guest lanes alone it ends after a few.
+  [[nodiscard]] bool has_seen_many() const { return node_count_ > kFewBlocks << classes_.shift(); }
   // Whether the blocks of a search that failed have hardly a free slot.
   [[nodiscard]] HWY_NOINLINE bool is_hopeless() const {
     std::uint32_t free = 0;
@@ -454,6 +460,9 @@ class EvictionSearch {
 
   // Keeps a block without room for a longer chain.
   void remember(std::uint32_t i, const Place& target, std::uint32_t slot, Residence as) {
+    if (L::kHasGuestLanes && has_lanes_ && has_seen_many()) {
+      tries_ = std::min(tries_, kWideTriesInFull);
+    }
     if (node_count_ >= most_expanded(tries_) || is_node(target.block)) return;
     if (L::kHasGuestLanes && has_lanes_) {
       Block copy;
