@@ -72,8 +72,8 @@ NESTLINE_INLINE BlockClasses block_classes(int bits, const Geometry& geometry,
                                            std::uint64_t number) {
   if (!has_guest_lanes(geometry)) return {};
   const std::uint32_t high_bits = static_cast<std::uint32_t>(bits) - 8;
-  const std::uint32_t shift = geometry.growth > high_bits ? geometry.growth - high_bits : 0;
-  const std::uint32_t children = 1u << shift;
+  if (geometry.growth <= high_bits) return {kClassRanges.data()};
+  const std::uint32_t children = 1u << (geometry.growth - high_bits);
   return {&kClassRanges[children - 1 + (static_cast<std::uint32_t>(number) & (children - 1))]};
 }
 template <class L>

@@ -24,6 +24,9 @@ namespace nestline { inline namespace v0_3 { namespace HWY_NAMESPACE {
 template <class L>
 HWY_NOINLINE EvictionPath find_path_apart(const Block& block, BlockClasses classes,
                                           std::uint64_t free, std::uint64_t bucket) {
+  if (L::kHasGuestLanes && !NESTLINE_ANY_PLACEMENT && block.guest_level() == 0) {
+    return find_path_apart<PlainLayout<L> >(block, {}, free, bucket);
+  }
   return find_path_to_free_in<L>(block, GuestLanes<L>(classes, block), free, bucket);
 }
 

@@ -69,6 +69,10 @@ class Homecoming {
 
  private:
   [[nodiscard]] const Block& home() const { return hold_.at(block_); }
+  static HWY_INLINE std::uint64_t of_class(const Block& block, std::uint32_t of) {
+    if constexpr (L::kForm == Form::halfwords) return of_ranks<L>(block, of - 1, of);
+    return match_first_bytes<L>(block, of) & L::kAllSlots;
+  }
   void set_mark() {
     if (home().overflow_mark() != mark_) hold_.change(block_).set_overflow_mark(mark_);
   }
@@ -81,13 +85,13 @@ class Homecoming {
       AnyLocks::BlockRead read(mode_, view_.blocks, &hold_);
       const Block& other = read.at(partner);
       const GuestLanes<L> lanes(classes_, other);
-      std::uint64_t guests = of_ranks<L>(other, rank, rank + 1) & lanes.of_guests_now(rank + 1);
+      std::uint64_t guests = lanes.of_guests_now(rank + 1);
+      if (guests != 0) guests &= of_class(other, rank + 1);
       if (NESTLINE_TRUST_PARTNERS) {
         NESTLINE_TEST_POINT(NESTLINE_POINT_HOME_READ);
         AnyLocks::BlockRead later(mode_, view_.blocks, &hold_);
         const std::uint64_t first_half = (std::uint64_t{1} << L::kSlots / 2) - 1;
-        guests =
-            (guests & first_half) | (of_ranks<L>(later.at(partner), rank, rank + 1) & ~first_half);
+        guests = (guests & first_half) | (of_class(later.at(partner), rank + 1) & ~first_half);
       } else if (!read.valid()) {
         return false;
       }
