@@ -99,6 +99,7 @@ class StoreCommandLine(StoreTest):
         for arguments, part in [
             ([], b"see nestline store --help"),
             (["frobnicate"], b"there is no command 'frobnicate'; see nestline store --help"),
+            (["frobnicate", "--help"], b"there is no command 'frobnicate'"),
             (["get"], b"DB is required; see nestline store get --help"),
             (["get", "db"], b"KEY is required; see nestline store get --help"),
             (["get", "db", "a", "b"], b"'b'; see nestline store get --help"),

@@ -48,6 +48,7 @@ class CommandLine(CommandTest):
         for arguments, part in [
             ([], b"nestline: a command is required; see nestline --help"),
             (["frobnicate"], b"frobnicate"),
+            (["frobnicate", "--help"], b"there is no command 'frobnicate'; see nestline --help"),
             (["build"], b"-o is required; see nestline build --help"),
             (["build", "-o"], b"-o needs a value, FILE; see nestline build --help"),
             (["build", "-o", "f", "--fpr"], b"--fpr needs a value, P; see nestline build --help"),

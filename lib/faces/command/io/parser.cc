@@ -97,6 +97,8 @@ class Parser {
       if (command.check) command.check();
       return {&command, {}};
     } catch (const CLI::CallForHelp&) {
+      // So that a script learns from COMMAND --help whether there is a command.
+      if (!chosen().command->commands.empty() && !app_.remaining(true).empty()) check_remaining();
       return {nullptr, app_.help()};
     } catch (const CLI::CallForVersion&) {
       return {nullptr, app_.version() + "\n"};
