@@ -292,10 +292,10 @@ EvictionPath find_path_of_arrival(Block& block, const Place& place, Residence as
 // Raises a held block's level for what is about to come.
 template <class L, class BlockLock>
 bool admit(BlockLock& hold, BlockClasses classes, std::uint64_t block, std::uint32_t fingerprint,
-           Residence as) {
+           Residence as, bool may_open = false) {
   if constexpr (L::kHasGuestLanes) {
     if (GuestLanes<L>(classes, hold.at(block)).are_too_low(fingerprint, as)) {
-      return take_guest<L>(hold.change(block), classes, fingerprint, false);
+      return take_guest<L>(hold.change(block), classes, fingerprint, may_open);
     }
   }
   return true;

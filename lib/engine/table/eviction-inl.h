@@ -130,6 +130,12 @@ class EvictionPlan : public EvictionSearch<L> {
       return true;
     }
     typename Locks::BlockLock hold(locks_, blocks_, from, node.arrival.block);
+    // As the search saw the block: its level is raised for what arrives next before this leaves.
+    const Node& next = nodes_[node.parent];
+    if (!this->opens_to_all(next.as) &&
+        !admit<L>(hold, this->classes_, from, next.arrival.fingerprint, next.as, this->opens())) {
+      return false;
+    }
     // The slot and the fingerprint determine the bucket offset, so this is the same fingerprint or
     // an equal one. It moves with the value that it has now.
     if (L::get(blocks_[from], node.victim) != node.arrival.fingerprint) return false;
@@ -141,7 +147,7 @@ class EvictionPlan : public EvictionSearch<L> {
       return false;
     }
     L::set(hold.change(from), node.victim, 0);
-    if (L::kHasGuestLanes && node.as == Residence::native) {
+    if (L::kHasGuestLanes && node.as == Residence::native && !this->opens()) {
       lower_guest_level<L>(hold, blocks_, this->geometry_, from);
     }
     count_change(from);

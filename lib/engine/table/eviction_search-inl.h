@@ -7,14 +7,14 @@
 // ascending eviction rank, so that marks stay low. It ends when kTries candidates whose slots can
 // be reached have other blocks without room, but the newcomer's own alternate is tried in any case.
 // At 95 % load that refuses one key in 10^9; the search with kWideTries that follows refused none
-// of 10^9. It is left out for further copies, and where the blocks searched had less than one free
-// slot in kHopeless blocks: a refusal in a full filter (99.9 %) takes 25 us on Sapphire Rapids, and
-// would take 310. A filter with guest lanes is full (98 %, at 16 bits 99 %) while it still has one
-// free slot a block, so that none is hopeless: a wide search that lanes alone cannot have stopped
-// goes on with fewer tries, and there is none of low ranks alone. At 8 bits a refusal takes 0.6 ms,
-// and would take 0.9; with 32 tries 0.3, but then erasing in the order of hashes at 90 % load
-// refuses 11 keys in 10,000 in place of 7. A chain uses a block only once, so its blocks can be
-// searched one by one.
+// of 10^9. It is left out for keys that have kFewCopies or more, and where the blocks searched had
+// less than one free slot in kHopeless blocks: a refusal in a full filter (99.9 %) takes 25 us on
+// Sapphire Rapids, and would take 310. A filter with guest lanes is full (98 %, at 16 bits 99 %)
+// while it still has one free slot a block, so that none is hopeless: a wide search that lanes
+// alone cannot have stopped goes on with fewer tries, and there is none of low ranks alone. At 8
+// bits a refusal takes 0.6 ms, and would take 0.9; with 32 tries 0.3, but then erasing in the order
+// of hashes at 90 % load refuses 11 keys in 10,000 in place of 7. A chain uses a block only once,
+// so its blocks can be searched one by one.
 //
 // What costs most is candidates that fail: the few free slots of a nearly full block are those that
 // nobody in it can move to. So the number of free slots counts: at 8 bits and 95 % load a path is
@@ -50,6 +50,8 @@ inline constexpr int kTries = 16;
 inline constexpr int kWideTries = 64;
 inline constexpr int kWideTriesInFull = 48;  // with guest lanes
 inline constexpr std::uint32_t kHopeless = 4;
+inline constexpr int kFewCopies = 1;
+inline constexpr int kFewCopiesWithLanes = 3;  // with 1 a key in 10^7 was refused below capacity
 // So many blocks that a search with guest lanes has seen, or twice as many for each bit of the low
 // byte that doublings have taken, show that lanes and not a full filter have stopped it.
 inline constexpr std::uint32_t kFewBlocks = 8;
@@ -90,6 +92,10 @@ class EvictionSearch {
  protected:
   // Whether it may open blocks.
   [[nodiscard]] bool opens() const { return L::kHasGuestLanes && opens_; }
+  // Whether a block is opened to all where this arrives, if it has to be.
+  [[nodiscard]] bool opens_to_all(Residence as) const {
+    return L::kHasGuestLanes && opens_ && classes_.shift() != 0 && as == Residence::guest;
+  }
   // In place of a victim's slot: the newcomer itself leaves, and no slot is vacated.
   static constexpr std::uint32_t kNobody = EvictionOrder::kNobody;
 
@@ -109,8 +115,10 @@ class EvictionSearch {
 
   bool search_near_and_far(const Place& newcomer) {
     if (search(newcomer, kTries)) return true;
-    return !is_hopeless() &&
-           match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket) == 0 &&
+    if (is_hopeless()) return false;
+    const std::uint64_t copies =
+        match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket);
+    return std::popcount(copies) < (has_lanes_ ? kFewCopiesWithLanes : kFewCopies) &&
            search(newcomer, kWideTries);
   }
   HWY_NOINLINE bool search(const Place& newcomer, int tries) {
@@ -413,30 +421,18 @@ class EvictionSearch {
     if (path) end_at(i, target, slot, as, path);
     return static_cast<bool>(path);
   }
-  // Whether a block is opened to all where this arrives, if it has to be.
-  [[nodiscard]] bool opens_to_all(Residence as) const {
-    return L::kHasGuestLanes && opens_ && classes_.shift() != 0 && as == Residence::guest;
-  }
   // The block with a guest level that covers the node's arrival. Only for nodes that are kept.
   const Block& admitting(const Block& block, const Node& node, Block& copy) const {
-    const GuestLanes<L> lanes(classes_, block);
-    const bool opened = opens_to_all(node.as);
-    if (!opened && !lanes.are_too_low(node.arrival.fingerprint, node.as)) return block;
+    if (!L::kHasGuestLanes || node.as != Residence::guest) return block;
     copy = block;
-    copy.set_guest_level(opened ? kOpenToAllLevel
-                                : classes_.guest_level_for(node.arrival.fingerprint));
+    (void)lets_in(copy, node.arrival.fingerprint, node.as);
     return copy;
   }
-  // Whether the guest level may be raised without a move.
-  [[nodiscard]] bool has_free_lanes(const Block& block, const GuestLanes<L>& lanes,
-                                    std::uint32_t fingerprint) const {
-    std::uint64_t between = of_ranks<L>(block, lanes.highest(),
-                                        classes_.highest_at(classes_.guest_level_for(fingerprint)));
-    for (; between != 0; between &= between - 1) {
-      const std::uint32_t slot = first_slot(between);
-      if (GuestLanes<L>::is_in_lane(L::get(block, slot), slot)) return false;
-    }
-    return true;
+  // Makes this a block whose guest level is not too low for an arrival, if that is possible.
+  [[nodiscard]] bool lets_in(Block& block, std::uint32_t fingerprint, Residence as) const {
+    if (opens_to_all(as)) block.set_guest_level(kOpenToAllLevel);
+    return !GuestLanes<L>(classes_, block).are_too_low(fingerprint, as) ||
+           take_guest<L>(block, classes_, fingerprint, opens_);
   }
 
   // The chain ends where the fingerprint that leaves the slot of node i's block arrives.
@@ -465,21 +461,16 @@ class EvictionSearch {
       tries_ = std::min(tries_, kWideTriesInFull);
     }
     if (node_count_ >= most_expanded(tries_) || is_node(target.block)) return;
+    std::uint64_t slots = L::bucket(target.fingerprint, target.bucket_offset);
     if (L::kHasGuestLanes && has_lanes_) {
       Block copy;
-      const Block& block = seen(blocks_[target.block], copy);
-      const GuestLanes<L> lanes(classes_, block);
-      if (!opens_to_all(as) && lanes.are_too_low(target.fingerprint, as) &&
-          !has_free_lanes(block, lanes, target.fingerprint)) {
-        return;
-      }
+      copy = seen(blocks_[target.block], copy);
+      if (!lets_in(copy, target.fingerprint, as)) return;
+      slots &= GuestLanes<L>(classes_, copy).of(target.fingerprint, as);
     }
     Node& node = nodes_[node_count_++];
     node = {target, i, slot, as};
-    node.arrival.bucket = L::bucket(target.fingerprint, target.bucket_offset);
-    if (opens_to_all(as)) return;
-    node.arrival.bucket &=
-        GuestLanes<L>(classes_, blocks_[target.block]).of(target.fingerprint, as);
+    node.arrival.bucket = slots;
   }
 
   // Whether `block` is node i's or one of those before it.
