@@ -173,7 +173,7 @@ TEST_P(TurnoverFiles, KeepCopies) {
 // The same filter in a file of version 3, whose levels end at each eighth class up to 96, one above
 // those of version 4; above 96 guests have any slots, and so have they in a block with the highest
 // mark, as each `mixed` gets. So does one in which a native of its highest class stays in the lane:
-// at a load of 0.95 many do.
+// at a load of 0.94 many do.
 Bytes older(const Filter& filter, std::size_t mixed) {
   const Filter copy = filter.snapshot();
   const auto& state = FilterAccess::blocks(copy);
@@ -197,8 +197,9 @@ Bytes older(const Filter& filter, std::size_t mixed) {
   return file;
 }
 
+// At 12 bits such a filter refuses seven keys in a million at a load of 0.95, none at 0.94.
 TEST_P(TurnoverFiles, OfVersion3BecomeOfVersion4) {
-  for (const double load : {0.8, 0.95}) {
+  for (const double load : {0.8, 0.94}) {
     for (const std::size_t mixed : {0u, 20u}) {
       SCOPED_TRACE(std::to_string(load) + ", mixed " + std::to_string(mixed));
       Filter filter({.capacity = kTurning, .bits = GetParam(), .load = 0.95, .turns_over = true});

@@ -281,6 +281,21 @@ TEST_P(TurnsOver, WithFewClassesAtThePlannedLoad) {
   }
 }
 
+// In each of these a key was refused below the capacity: at 8 and 9 bits the second of two that
+// look the same, at 12 where no block could take another guest without moves of its own.
+TEST(TurnsOverAtCapacity, RefusesNoKey) {
+  constexpr std::uint64_t kKeys = 20'000;
+  constexpr std::pair<int, std::uint64_t> kFills[] = {{8, 457},   {8, 2473},  {9, 1254},  {9, 1481},
+                                                      {12, 4091}, {12, 5294}, {12, 14361}};
+  for (const auto& [bits, seed] : kFills) {
+    SCOPED_TRACE(std::to_string(bits) + " bits, seed " + std::to_string(seed));
+    Filter filter({.capacity = kKeys, .bits = bits, .load = 0.95, .turns_over = true});
+    Lifetimes keys(seed);
+    keys.fill(filter, kKeys);
+    expect_lane_rules(filter, keys.stored());
+  }
+}
+
 // What Options::turns_over asks for.
 TEST_P(TurnsOver, IsAnOption) {
   const Options options = {.capacity = 100'000, .bits = GetParam(), .turns_over = true};
