@@ -85,6 +85,7 @@ class EvictionSearch {
       if (search_near_and_far(newcomer)) return true;
       if (has_seen_many()) return false;
       opens_ = true;
+      opens_on_the_way_ = copies(newcomer) == 0;
     }
     return search_near_and_far(newcomer);
   }
@@ -116,10 +117,13 @@ class EvictionSearch {
   bool search_near_and_far(const Place& newcomer) {
     if (search(newcomer, kTries)) return true;
     if (is_hopeless()) return false;
-    const std::uint64_t copies =
-        match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket);
-    return std::popcount(copies) < (has_lanes_ ? kFewCopiesWithLanes : kFewCopies) &&
+    return copies(newcomer) < (has_lanes_ ? kFewCopiesWithLanes : kFewCopies) &&
            search(newcomer, kWideTries);
+  }
+  // What looks like the newcomer at home.
+  [[nodiscard]] int copies(const Place& newcomer) const {
+    return std::popcount(
+        match_among<L>(blocks_[newcomer.block], newcomer.fingerprint, newcomer.bucket));
   }
   HWY_NOINLINE bool search(const Place& newcomer, int tries) {
     tries_ = tries;
@@ -432,7 +436,7 @@ class EvictionSearch {
   [[nodiscard]] bool lets_in(Block& block, std::uint32_t fingerprint, Residence as) const {
     if (opens_to_all(as)) block.set_guest_level(kOpenToAllLevel);
     return !GuestLanes<L>(classes_, block).are_too_low(fingerprint, as) ||
-           take_guest<L>(block, classes_, fingerprint, opens_);
+           take_guest<L>(block, classes_, fingerprint, opens_on_the_way_);
   }
 
   // The chain ends where the fingerprint that leaves the slot of node i's block arrives.
@@ -492,8 +496,9 @@ class EvictionSearch {
 
  protected:
   const bool has_lanes_;
-  bool opens_ = false;   // blocks, where nothing else makes room
-  const Block* blocks_;  // changed through BlockLock
+  bool opens_ = false;             // blocks, where nothing else makes room
+  bool opens_on_the_way_ = false;  // and not only the last one
+  const Block* blocks_;            // changed through BlockLock
   Geometry geometry_;
   BlockClasses classes_;    // of all blocks that the newcomer's chains can reach
   std::uint32_t end_ = 0;   // the node that ends the chain

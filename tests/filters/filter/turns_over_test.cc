@@ -182,8 +182,8 @@ TEST_P(TurnsOver, Heals) {
     return std::pair(rates, mean_mark(filter));
   };
   const auto usual = turned([](Filter&, Lifetimes&) {});
-  const auto expect_as_usual = [&](const char* what, const auto& other, double factor = 1.07) {
-    // Of two filters of so many blocks one has up to a fiftieth more than the other.
+  const auto expect_as_usual = [&](const char* what, const auto& other, double factor = 1.09) {
+    // After copies it is 1.068 at 8 bits, and of two filters one has up to a fiftieth more.
     EXPECT_LT(other.first[0], 1.1 * usual.first[0]) << what;
     EXPECT_LT(other.first[1], 1.03 * usual.first[1]) << what;
     EXPECT_LT(other.second, factor * usual.second) << what << ", second probes";
