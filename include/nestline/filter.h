@@ -42,7 +42,7 @@ struct Blocks;  // what every filter is made of: lib/filters/filter/blocks.h
 struct Options {
   /// Keys it must hold; required, at least 1, at most what 2^40 blocks hold. This many distinct
   /// keys with well mixed hashes are all stored with a probability above 1 - 1e-6; with
-  /// `turns_over` each one with 1 - 1e-7.
+  /// `turns_over` each one with 1 - 1e-9.
   std::uint64_t capacity = 0;
   /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1. 0 with
   /// `bits` 0: 0.01. 0 with `bits` given: whatever that width has at `load`. The lowest possible is
