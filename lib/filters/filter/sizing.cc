@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -81,11 +82,12 @@ constexpr double kSmallExpiringLoad = 0.92;
 
 // As streams write them, which would be half of a small program.
 std::string text_of(std::string_view text) { return std::string(text); }
-std::string text_of(double number) {
-  char text[16];
-  std::snprintf(text, sizeof(text), "%g", number);
+std::string text_of(double number, int digits = 6) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.*g", digits, number);
   return text;
 }
+double number_of(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 template <std::integral T>
 std::string text_of(T number) {
   return std::to_string(number);
@@ -94,6 +96,20 @@ std::string text_of(T number) {
 template <typename... Parts>
 [[noreturn]] void refuse(const Parts&... parts) {
   throw std::invalid_argument((text_of(parts) + ...));
+}
+
+// A number with as many digits as it needs: 0.95 + 1e-9 is not 0.95.
+std::string as_given(double number) {
+  int digits = 6;
+  while (digits < 17 && number_of(text_of(number, digits)) != number) ++digits;
+  return text_of(number, digits);
+}
+
+// A bound in three digits that is not below it: who takes it from a message is not refused again.
+std::string rounded_up(double bound) {
+  double number = bound;
+  while (number_of(text_of(number, 3)) < bound) number *= 1.001;
+  return text_of(number, 3);
 }
 
 // What the options ask of a filter's size, for each width that is tried.
@@ -211,7 +227,7 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
   int lowest_bits = 0;
   for (const int bits : widths) {
     if (growth > max_growth(bits) || !highest_load(at_any_rate, bits, growth)) continue;
-    const double rate = planned_rate(bits, kLowestLoad, growth) / kRateMargin;
+    const double rate = planned_rate(bits, kLowestLoad, growth, wish.turns_over) / kRateMargin;
     if (lowest && *lowest <= rate) continue;
     lowest = rate;
     lowest_bits = fingerprint_bits(bits);
@@ -226,13 +242,14 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
   }
   const double had = largest_ratio(wish, widths);
   if (had == 0 || ratio == 1) {
-    refuse("fpr ", wish.fpr, " is below ", *lowest, ", the lowest false-positive rate of ",
-           lowest_bits, "-bit fingerprints", can_be_wider ? ": " : "", advice);
+    refuse("fpr ", as_given(wish.fpr), " is below ", rounded_up(*lowest),
+           ", the lowest false-positive rate of ", lowest_bits, "-bit fingerprints",
+           can_be_wider ? ": " : "", advice);
   }
-  refuse("fpr ", wish.fpr, " is below ", *lowest, ", the lowest false-positive rate of ",
-         lowest_bits, "-bit fingerprints at a max_capacity of ", ratio,
-         " times capacity; it holds ", "up to ", had, " times: raise capacity or fpr", comma,
-         advice);
+  refuse("fpr ", as_given(wish.fpr), " is below ", rounded_up(*lowest),
+         ", the lowest false-positive rate of ", lowest_bits,
+         "-bit fingerprints at a max_capacity of ", ratio, " times capacity; it holds ", "up to ",
+         had, " times: raise capacity or fpr", comma, advice);
 }
 
 constexpr char kTooManyBlocks[] = " needs more than 2^40 blocks (64 TiB)";
@@ -248,10 +265,10 @@ void check_capacities(std::uint64_t capacity, std::uint64_t max_capacity) {
 
 void check_rate_and_load(double fpr, double load) {
   if (!(fpr >= 0 && fpr < 1)) {
-    refuse("fpr must be above 0 and below 1, or 0 for the default; it is ", fpr);
+    refuse("fpr must be above 0 and below 1, or 0 for the default; it is ", as_given(fpr));
   }
   if (!(load >= kLowestLoad && load <= kFullLoad)) {
-    refuse("load must be from ", kLowestLoad, " to ", kFullLoad, "; it is ", load);
+    refuse("load must be from ", kLowestLoad, " to ", kFullLoad, "; it is ", as_given(load));
   }
 }
 
@@ -259,7 +276,8 @@ void check(const Options& options) {
   check_capacities(options.capacity, options.max_capacity);
   check_rate_and_load(options.fpr, options.load);
   if (!(options.shrink_below >= 0 && options.shrink_below <= kMostShrinkLoad)) {
-    refuse("shrink_below must be from 0 to ", kMostShrinkLoad, "; it is ", options.shrink_below);
+    refuse("shrink_below must be from 0 to ", kMostShrinkLoad, "; it is ",
+           as_given(options.shrink_below));
   }
   if (options.bits != 0 && !is_width(options.bits)) {
     refuse("bits must be 8, 9, 10, 12 or 16, or 0 to choose by fpr; it is ", options.bits);
@@ -501,8 +519,8 @@ Size decide_expiring_size(const ExpiringOptions& options) {
   const auto layouts = options.bits == 0 ? std::span<const int>(kLayouts) : std::span(&given, 1);
   const std::optional<Plan> plan = choose(wish, layouts);
   if (!plan) {
-    refuse("fpr ", options.fpr, " is below ",
-           planned_rate(layouts.back(), kLowestLoad, 0) / kRateMargin,
+    refuse("fpr ", as_given(options.fpr), " is below ",
+           rounded_up(planned_rate(layouts.back(), kLowestLoad, 0) / kRateMargin),
            ", the lowest false-positive rate of ", options.bits == 8 ? "8" : "12",
            "-bit fingerprints",
            options.bits == 8 ? ": take more bits, or leave them to be chosen" : "");

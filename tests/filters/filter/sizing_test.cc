@@ -174,6 +174,37 @@ TEST(Sizing, BadOptionsAreRefused) {
   }
 }
 
+// The lowest rate that a message names is taken. Every width, with and without growth.
+TEST(Sizing, TheRateThatARefusalNamesIsTaken) {
+  for (const int bits : {0, 8, 9, 10, 12, 16}) {
+    for (const std::uint64_t times : {0u, 2u, 4u, 16u, 100u, 1000u}) {
+      for (const bool turns_over : {false, true}) {
+        Options options{.capacity = 100000,
+                        .fpr = 1e-9,
+                        .bits = bits,
+                        .max_capacity = 100000 * times,
+                        .turns_over = turns_over};
+        std::string why;
+        try {
+          decide_size(options);
+        } catch (const std::invalid_argument& refused) {
+          why = refused.what();
+        }
+        const std::string before = "fpr 1e-09 is below ";
+        if (why.find("times at most") != std::string::npos) continue;  // at no rate
+        ASSERT_EQ(why.find(before), 0u) << why;
+        options.fpr = std::stod(why.substr(before.size()));
+        EXPECT_NO_THROW(decide_size(options)) << why;
+      }
+    }
+  }
+}
+
+TEST(Sizing, ANumberThatIsRefusedIsToldInFull) {
+  expect_refused({.capacity = 1, .load = 0.9500001}, "it is 0.9500001");
+  expect_refused({.capacity = 1, .load = 0.96}, "it is 0.96");
+}
+
 TEST(Sizing, OptionsThatAreLeftOutAreRefused) {
   EXPECT_THROW(Filter filter({}), std::invalid_argument);
   EXPECT_THROW(ConcurrentFilter filter({}), std::invalid_argument);
