@@ -321,17 +321,21 @@ class Table : public FirstLooks<L, AnyLocks> {
     return Outcome::full;
   }
   // Whether copies have all slots of the bucket in both blocks, or with guest lanes as many as all
-  // of one block: they cannot make room for each other, so every search fails then.
+  // of one block: they cannot make room for each other, so every search fails then. With lanes
+  // those away that home's mark does not cover are keys of that block: then home has all slots but
+  // one.
   Result most_copies(const Place& home, const AbsenceSnapshot* absence) {
     BlockLock hold(locks_, view_.blocks, home.block);
     const Place away = moved(view_.geometry, home);
     const bool is_alone = away.block == home.block;
     if (!is_alone) hold.add(away.block);
-    const int all = std::popcount(copies(home)) + (is_alone ? 0 : std::popcount(copies(away)));
+    const int here = std::popcount(copies(home));
+    const int all = here + (is_alone ? 0 : std::popcount(copies(away)));
     const int slots = std::popcount(home.bucket);
     if (all < (has_lanes() ? slots - is_alone : is_alone ? slots : 2 * slots)) return std::nullopt;
     Place there;
     const bool both = may_be_away(view_.blocks[home.block], home, there);
+    if (has_lanes() && !both && here < slots - 1) return std::nullopt;
     const bool is_there = absence != nullptr && is_present(home, both ? &there : nullptr, *absence);
     return is_there ? Outcome::present : Outcome::too_many_copies;
   }

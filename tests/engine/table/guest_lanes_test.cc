@@ -375,6 +375,28 @@ TEST_P(GuestLanesTest, NativesAboveTheLevelAreNoGuests) {
   EXPECT_GT(seen, 20);
 }
 
+// In a full filter a key is refused of which there is no copy, but as many in its alternate as may
+// be, which have their home there: there is no room for it, and growth may make some.
+TEST_P(GuestLanesTest, ATwinsCopiesAreNotTheKeys) {
+  int seen = 0;
+  for (std::uint64_t seed = 1; seed <= 8 && !HasFailure(); ++seed) {
+    LaneFilter lanes(GetParam(), 64, seed);
+    const std::uint64_t x = hash_of_class(GetParam(), lanes.geometry(), seed, 255, lanes.random());
+    const std::uint64_t y = twin_of(GetParam(), lanes.geometry(), x);
+    const unsigned most = most_copies(GetParam()) / 2;
+    while (lanes.filter().count(Hash{y}) < most && lanes.insert(y) == Outcome::stored) continue;
+    for (int refused = 0; refused < 40;) {
+      refused = lanes.insert(lanes.random()()) == Outcome::stored ? 0 : refused + 1;
+    }
+    const Outcome outcome = lanes.insert(x);
+    if (outcome == Outcome::stored) continue;
+    const unsigned copies = lanes.filter().count(Hash{x});
+    EXPECT_EQ(outcome, copies + 1 < most ? Outcome::full : Outcome::too_many_copies) << copies;
+    seen += copies == 0 && lanes.filter().count(Hash{y}) == most;
+  }
+  EXPECT_GT(seen, 2);
+}
+
 INSTANTIATE_TEST_SUITE_P(Widths, GuestLanesTest, testing::ValuesIn(kFilterWidths));
 
 }}  // namespace nestline::test
