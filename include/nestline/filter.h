@@ -42,7 +42,7 @@ struct Blocks;  // what every filter is made of: lib/filters/filter/blocks.h
 struct Options {
   /// Keys it must hold; required, at least 1, at most what 2^40 blocks hold. This many distinct
   /// keys with well mixed hashes are all stored with a probability above 1 - 1e-6; with
-  /// `turns_over` each one with 1 - 1e-9.
+  /// `turns_over` and `bits` 0 each one with 1 - 1e-9.
   std::uint64_t capacity = 0;
   /// Wanted false-positive rate at max(capacity, max_capacity) keys, above 0 and below 1. 0 with
   /// `bits` 0: 0.01. 0 with `bits` given: whatever that width has at `load`. The lowest possible is
@@ -73,9 +73,9 @@ struct Options {
   std::pmr::memory_resource* memory = nullptr;
   /// Whether keys will be erased and others inserted all the time. Without it lookups of such a
   /// filter slow down, to 0.6 to 0.8 of their rate; with it they keep 0.9 to all of it, and `fpr`
-  /// holds after any number of changes, of distinct keys. In return changes take longer: an erase
-  /// and an insert 1.7 times as long at a load of 0.80, 3.9 times at 0.95 (docs/SIZING.md, "Filters
-  /// that turn over": also what many calls of `grow` do to such a filter).
+  /// holds after any number of changes, of distinct keys, but for erasing in the order of hashes.
+  /// In return changes take longer: an erase and an insert 1.7 times as long at a load of 0.80, 4
+  /// times at 0.95 (docs/SIZING.md, "Filters that turn over": also what many calls of `grow` do).
   /// A key may have no more than k copies in place of 2k. Files are of hash version 4, which
   /// libraries that do not know it refuse. Without effect below 64 blocks, counted before any
   /// doubling. ClusterFilter takes it too (cluster.h).

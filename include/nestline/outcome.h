@@ -16,7 +16,7 @@ enum class Outcome : std::uint8_t {
                 ///< itself: then it may have doubled first, with the same keys in it.
   /// Every slot that this key may use holds a copy of it already, or of a key that looks the same:
   /// 2k copies (10 at 16 bits, else 8), or k for one key in n of a filter that began with n blocks,
-  /// and k or k + 1 where it turns over.
+  /// and one less to one more than k where it turns over.
   /// The filter is unchanged as with `full`; other keys are not concerned. Growing does not help.
   too_many_copies = 4,
   copies [[deprecated("too_many_copies")]] = too_many_copies,  ///< Its name in version 0.2.
