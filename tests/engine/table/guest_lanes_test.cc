@@ -385,7 +385,7 @@ TEST_P(GuestLanesTest, ATwinsCopiesAreNotTheKeys) {
     const std::uint64_t y = twin_of(GetParam(), lanes.geometry(), x);
     const unsigned most = most_copies(GetParam()) / 2;
     while (lanes.filter().count(Hash{y}) < most && lanes.insert(y) == Outcome::stored) continue;
-    for (int refused = 0; refused < 40;) {
+    for (int refused = 0; refused < 15;) {
       refused = lanes.insert(lanes.random()()) == Outcome::stored ? 0 : refused + 1;
     }
     const Outcome outcome = lanes.insert(x);
