@@ -7,9 +7,8 @@
 #   7 hashes: 17 to 18 % of absent keys are found, the formula has 1.0 %
 #   1 hash:   21 %, the formula has 9.9 %
 #
-# So not even one hash spreads keys over all bits. No key that was added is denied.
-# What its page says to call for a rate, build(), is not in the package either. Who has such filters measures their
-# rate before relying on it.
+# So not even one hash spreads keys over all bits. No key that was added is denied. What its page says to call for a
+# rate, build(), is not in the package either. Who has such filters measures their rate before relying on it.
 #
 # Needs node and npm. Ends with 0 if it is as above, 1 if not.
 set -euo pipefail
