@@ -353,9 +353,12 @@ class SystemDisk final : public Disk {
 
   bool link_from(const Disk& other, std::string_view name) override {
     const std::string made = std::string(name) + std::string(kNewEnding);
-    if (::linkat(AT_FDCWD, other.path_of(name).c_str(), AT_FDCWD, path_of(made).c_str(),
-                 AT_SYMLINK_FOLLOW) != 0) {
-      return false;
+    const fs::path from = other.path_of(name);
+    while (::linkat(AT_FDCWD, from.c_str(), AT_FDCWD, path_of(made).c_str(), AT_SYMLINK_FOLLOW) !=
+           0) {
+      // Linux says so too where the file loses its name to another at that moment.
+      const auto is_there = [](const auto& path) { return ::access(path.c_str(), F_OK) == 0; };
+      if (errno != ENOENT || !is_there(from) || !is_there(folder_)) return false;
     }
     rename(made, name);
     try_to_remove(made);  // renaming does nothing where both are one file already

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <random>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "lib/store/disk.h"
 #include "nestline/store.h"
 #include "nestline/store_files.h"
 #include "tests/store/store_checks.h"
@@ -84,6 +86,30 @@ TEST(StoreThreads, CopiesAreOfOneInstantBesideWritersAndCompaction) {
   EXPECT_EQ(store.stats().background_error, "");
   store.copy_to(top / "copy0");
   EXPECT_EQ(difference(content_of(Store::open(top / "copy0")), content_of(store)), "no difference");
+}
+
+// The name is there at every moment, but a link may meet the file that just loses it.
+TEST(StoreThreads, AFileThatIsReplacedMeanwhileIsLinked) {
+  const TempFolder top;
+  const auto from = open_system_disk(top / "a", true);
+  const auto to = open_system_disk(top / "b", true);
+  const auto make = [&] {
+    from->open("new", Disk::Mode::create);
+    from->rename("new", "name");
+  };
+  make();
+  std::atomic<bool> is_done{false};
+  std::thread replacing([&] {
+    while (!is_done.load()) make();
+  });
+  int refused = 0;
+  for (int i = 0; i < 2000; ++i) refused += to->link_from(*from, "name") ? 0 : 1;
+  is_done.store(true);
+  replacing.join();
+  EXPECT_EQ(refused, 0);
+  EXPECT_FALSE(to->link_from(*from, "none"));
+  std::filesystem::remove_all(top / "b");
+  EXPECT_FALSE(to->link_from(*from, "name"));
 }
 
 std::string noise(std::size_t size) {
