@@ -103,7 +103,7 @@ TEST(StoreThreads, AFileThatIsReplacedMeanwhileIsLinked) {
     while (!is_done.load()) make();
   });
   int refused = 0;
-  for (int i = 0; i < 2000; ++i) refused += to->link_from(*from, "name") ? 0 : 1;
+  for (int i = 0; i < 10000; ++i) refused += to->link_from(*from, "name") ? 0 : 1;
   is_done.store(true);
   replacing.join();
   EXPECT_EQ(refused, 0);

@@ -235,12 +235,14 @@ double largest_ratio(const Wish& wish, std::span<const int> widths) {
   const bool can_be_wider = !wish.any_width && widths[0] < 16;
   const char* const advice = can_be_wider ? "take more bits, or leave them to be chosen" : "";
   const char* const comma = can_be_wider ? ", " : "";
-  if (!lowest) {
-    refuse("max_capacity is ", ratio, " times capacity, but a filter of ",
-           wish.any_width ? 16 : fingerprint_bits(widths.back()), "-bit fingerprints can grow to ",
-           largest_ratio(at_any_rate, widths), " times at most: raise capacity", comma, advice);
-  }
   const double had = largest_ratio(wish, widths);
+  if (!lowest) {
+    const std::string rate = had == 0 || wish.fpr == 0 ? "" : "at fpr " + as_given(wish.fpr) + ' ';
+    refuse("max_capacity is ", ratio, " times capacity, but ", rate, "a filter of ",
+           wish.any_width ? 16 : fingerprint_bits(widths.back()), "-bit fingerprints can grow to ",
+           had == 0 ? largest_ratio(at_any_rate, widths) : had, " times at most: raise capacity",
+           comma, advice);
+  }
   if (had == 0 || ratio == 1) {
     refuse("fpr ", as_given(wish.fpr), " is below ", rounded_up(*lowest),
            ", the lowest false-positive rate of ", lowest_bits, "-bit fingerprints",

@@ -200,6 +200,38 @@ TEST(Sizing, TheRateThatARefusalNamesIsTaken) {
   }
 }
 
+// So is the growth that a message names, and twice as much is refused.
+TEST(Sizing, TheGrowthThatARefusalNamesIsTaken) {
+  const auto refusal = [](const Options& options) {
+    try {
+      decide_size(options);
+    } catch (const std::invalid_argument& refused) {
+      return std::string(refused.what());
+    }
+    return std::string();
+  };
+  int refused = 0;
+  for (const int bits : {0, 8, 9, 10, 12, 16}) {
+    for (const double fpr : {0.0, 0.1, 0.02, 0.01, 0.001}) {
+      for (const std::uint64_t times : {300u, 3000u, 1000000u}) {
+        Options options{.capacity = 100000, .fpr = fpr, .bits = bits};
+        if (!refusal(options).empty()) continue;
+        options.max_capacity = options.capacity * times;
+        const std::string why = refusal(options);
+        if (why.empty()) continue;
+        const std::size_t at = std::min(why.find("grow to "), why.find("; it holds up to "));
+        ASSERT_NE(at, std::string::npos) << why;
+        ++refused;
+        options.max_capacity = options.capacity * std::stoul(why.substr(why.find(" to ", at) + 4));
+        EXPECT_EQ(refusal(options), "") << why;
+        options.max_capacity *= 2;
+        EXPECT_NE(refusal(options), "") << why;
+      }
+    }
+  }
+  EXPECT_GT(refused, 40);
+}
+
 TEST(Sizing, ANumberThatIsRefusedIsToldInFull) {
   expect_refused({.capacity = 1, .load = 0.9500001}, "it is 0.9500001");
   expect_refused({.capacity = 1, .load = 0.96}, "it is 0.96");
@@ -219,6 +251,8 @@ TEST(Sizing, ImpossibleGrowthIsRefused) {
   expect_refused(options(16, 0.0001, 0), "at a max_capacity of 16 times capacity");
   expect_refused(options(16, 0.0001, 0), "up to 4 times: raise capacity or fpr");
   expect_refused(options(1000, 0.01, 0), "up to 256 times");
+  expect_refused(options(2000, 0.01, 0),
+                 "but at fpr 0.01 a filter of 16-bit fingerprints can grow to 256");
   expect_refused(options(4, 0.0001, 12), "fpr 0.0001 is below");
   // More doublings than the width has bits for.
   expect_refused(options(33, 0, 8), "8-bit fingerprints can grow to 32 times at most");
