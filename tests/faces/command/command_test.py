@@ -60,7 +60,7 @@ class CommandLine(CommandTest):
             (["build", "-o", "f", "--capacity", "9007199254740992"],
              b"nestline: --capacity needs more than 2^40 blocks"),
             (["build", "-o", "f", "--capacity", "9", "--max-capacity", "99999"],
-             b"nestline: --max-capacity is 11111 times --capacity, but a filter of 16-bit"),
+             b"nestline: --max-capacity is 11111 times --capacity, but at --fpr 0.01 a filter of"),
             (["query", "f", "--wrong"], b"there is no option '--wrong'; see nestline query --help"),
             (["build", "-o", "f", "--capacity", "many"], b"--capacity takes " + whole),
             (["build", "-o", "f", "--capacity", "0"], b"--capacity takes " + whole),
