@@ -65,7 +65,10 @@ template <class L>
 HWY_NOINLINE Result update_at(const BlocksView& view, AnyMode mode, std::uint64_t old_hash,
                               std::uint64_t new_hash, bool& replaced) noexcept {
   Table<L> table(view, AnyLocks(mode));
-  return table.update(table.home(old_hash), table.home(new_hash), replaced);
+  const Place old_home = table.home(old_hash);
+  const Result result = table.update(old_home, table.home(new_hash), replaced);
+  if (replaced) lower_mark<L>(view, mode, old_home.block);
+  return result;
 }
 template <class L, class Locks>
 Result update(const BlocksView& view, std::uint64_t old_hash, std::uint64_t new_hash,

@@ -135,6 +135,23 @@ TEST_P(TurnsOver, InAnyOrder) {
   expect_fresh(filter, 0.9);
 }
 
+TEST_P(TurnsOver, ByUpdatesAlone) {
+  Filter filter = lanes_filter(GetParam(), kBlocks);
+  std::mt19937_64 random(3);
+  std::vector<std::uint64_t> keys(keys_at(filter, 0.9));
+  for (std::uint64_t& key : keys) ASSERT_TRUE(filter.insert(Hash{key = random()}));
+  for (int turnover = 0; turnover < 4; ++turnover) {
+    std::shuffle(keys.begin(), keys.end(), random);
+    for (std::uint64_t& key : keys) {
+      const std::uint64_t next = random();
+      ASSERT_TRUE(filter.update(Hash{key}, Hash{next}));
+      key = next;
+    }
+  }
+  expect_lane_rules(filter, keys);
+  expect_fresh(filter, 0.9);
+}
+
 TEST_P(TurnsOver, Bursts) {
   Filter filter = lanes_filter(GetParam(), kBlocks);
   Lifetimes keys(3);
