@@ -67,7 +67,9 @@ HWY_NOINLINE Result update_at(const BlocksView& view, AnyMode mode, std::uint64_
   Table<L> table(view, AnyLocks(mode));
   const Place old_home = table.home(old_hash);
   const Result result = table.update(old_home, table.home(new_hash), replaced);
-  if (replaced) lower_mark<L>(view, mode, old_home.block);
+  if (replaced && has_lanes_in<L>(view) && may_lower(view.blocks[old_home.block].overflow_mark())) {
+    layouts::Further<L>::let_guests_come_home(view, mode, old_home.block);
+  }
   return result;
 }
 template <class L, class Locks>
